@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey;
 
-import static java.util.Objects.requireNonNull;
-
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import org.idemkey.IdempotencyListener.Event;
 import org.idemkey.IdempotencyStore.Completion;
 import org.idemkey.StoredResponse.Header;
@@ -32,59 +28,43 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Idempotency {
 
+    private final IdempotencyBuilder settings;
     private final IdempotencyStore store;
-    private final String keyHeader;
-    private final boolean strictKeys;
-    private final boolean required;
     private final Set<String> methods;
     private final Terms terms;
     private final RequestBody.Limits requestLimits;
-    private final int maxResponseBytes;
     private final Fingerprinter fingerprinter;
-    private final UnknownOutcome unknownOutcome;
     private final ResponsePolicy responsePolicy;
-    private final int conflictStatus;
-    private final int mismatchStatus;
-    private final long retryAfterSeconds;
     private final Header replayMarker;
-    private final boolean keepCookies;
-    private final boolean failOpen;
-    private final boolean shadow;
-    private final IdempotencyListener listener;
 
-    private Idempotency(Builder builder) {
-        store = builder.store;
-        keyHeader = builder.keyHeader;
-        strictKeys = builder.strictKeys;
-        required = builder.required;
-        methods = Set.copyOf(builder.methods);
-        terms = new Terms(builder.lease, builder.retention);
-        requestLimits =
-                new RequestBody.Limits(builder.shadow ? Long.MAX_VALUE : builder.maxRequestBytes, builder.memoryBytes);
-        maxResponseBytes = builder.maxResponseBytes;
-        fingerprinter = new Fingerprinter(builder.bodyMatching, List.copyOf(builder.fingerprintHeaders));
-        unknownOutcome = builder.unknownOutcome;
-        responsePolicy = builder.responsePolicy != null
-                ? builder.responsePolicy
+    Idempotency(IdempotencyBuilder builder) {
+        settings = new IdempotencyBuilder(builder);
+        store = settings.store;
+        methods = Set.copyOf(settings.methods);
+        terms = new Terms(settings.lease, settings.retention);
+        // Who only watches refuses no request for its length.
+        requestLimits = new RequestBody.Limits(
+                settings.shadow ? Long.MAX_VALUE : settings.maxRequestBytes, settings.memoryBytes);
+        fingerprinter = new Fingerprinter(settings.bodyMatching, List.copyOf(settings.fingerprintHeaders));
+        responsePolicy = settings.responsePolicy != null
+                ? settings.responsePolicy
                 : store.isTransactional() ? ResponsePolicy.failuresUndone() : ResponsePolicy.ambiguityKept();
-        conflictStatus = builder.conflictStatus;
-        mismatchStatus = builder.mismatchStatus;
-        retryAfterSeconds = builder.retryAfter.toSeconds();
-        replayMarker = new Header(builder.replayHeader, "true");
-        keepCookies = builder.keepCookies;
-        failOpen = builder.failOpen;
-        shadow = builder.shadow;
-        listener = builder.listener;
+        replayMarker = new Header(settings.replayHeader, "true");
     }
 
-    /** An engine with the defaults that {@link Builder} tells. */
+    /** An engine with the defaults that {@link IdempotencyBuilder} tells. */
     public static Idempotency of(IdempotencyStore store) {
         return builder(store).build();
     }
 
     /** Starts with the defaults that each of the builder's methods tells. */
-    public static Builder builder(IdempotencyStore store) {
-        return new Builder(store);
+    public static IdempotencyBuilder builder(IdempotencyStore store) {
+        return new IdempotencyBuilder(store);
+    }
+
+    /** Starts with this engine's settings, for another one over the same store; this one never changes. */
+    public IdempotencyBuilder toBuilder() {
+        return new IdempotencyBuilder(settings);
     }
 
     /** Whether requests of this method are any of ours; nothing else is looked at, and nothing is allocated. */
@@ -94,7 +74,7 @@ public final class Idempotency {
 
     /** The longest response body that is held back and kept, in bytes. */
     public int maxResponseBytes() {
-        return maxResponseBytes;
+        return settings.maxResponseBytes;
     }
 
     /** Whether an answer with this status is final, and so kept. */
@@ -113,25 +93,26 @@ public final class Idempotency {
             return Decision.PassThrough.INSTANCE;
         }
         Decision decision = judge(request);
-        return shadow && decision instanceof Decision.Respond ? Decision.PassThrough.INSTANCE : decision;
+        return settings.shadow && decision instanceof Decision.Respond ? Decision.PassThrough.INSTANCE : decision;
     }
 
     private Decision judge(ProtectedRequest request) throws IOException {
-        List<String> lines = request.fieldLines(keyHeader);
+        List<String> lines = request.fieldLines(settings.keyHeader);
         if (lines.isEmpty()) {
-            if (!required) {
+            if (!settings.required) {
                 return Decision.PassThrough.INSTANCE;
             }
             report(Event.KEY_MISSING, null, null);
-            return refuse(Problem.KEY_MISSING, "This request needs the header " + keyHeader + ".");
+            return refuse(Problem.KEY_MISSING, "This request needs the header " + settings.keyHeader + ".");
         }
         String value;
         try {
-            value = KeyHeader.parse(lines, strictKeys);
+            value = KeyHeader.parse(lines, settings.strictKeys);
         } catch (KeyHeader.MalformedException e) {
             report(Event.KEY_INVALID, null, e);
             return refuse(
-                    Problem.KEY_INVALID, "The header " + keyHeader + " holds no valid key: " + e.getMessage() + ".");
+                    Problem.KEY_INVALID,
+                    "The header " + settings.keyHeader + " holds no valid key: " + e.getMessage() + ".");
         }
         String caller = request.caller();
         IdempotencyKey key = new IdempotencyKey(caller == null ? Scope.ANONYMOUS : Scope.caller(caller), value);
@@ -152,7 +133,7 @@ public final class Idempotency {
         try {
             claim = claim(key, fingerprint);
         } catch (IdempotencyStoreException e) {
-            return failOpen
+            return settings.failOpen
                     ? Decision.PassThrough.INSTANCE
                     : refuse(
                             Problem.STORE_UNAVAILABLE,
@@ -202,10 +183,10 @@ public final class Idempotency {
     }
 
     private Claim resolve(Claim.OutcomeUnknown unknown, Fingerprint fingerprint) {
-        if (unknownOutcome instanceof UnknownOutcome.Rerun && !unknown.effectConfirmed()) {
+        if (settings.unknownOutcome instanceof UnknownOutcome.Rerun && !unknown.effectConfirmed()) {
             return store.takeOver(unknown.stale(), fingerprint, terms);
         }
-        if (unknownOutcome instanceof UnknownOutcome.Reconcile reconcile) {
+        if (settings.unknownOutcome instanceof UnknownOutcome.Reconcile reconcile) {
             UnknownOutcome.Finding finding;
             try {
                 finding = reconcile.reconciler().reconcile(unknown);
@@ -215,7 +196,7 @@ public final class Idempotency {
             }
             StoredResponse response = finding.response();
             if (response != null) {
-                StoredResponse kept = response.with(HeaderRules.keepable(response.headers(), keepCookies));
+                StoredResponse kept = response.with(HeaderRules.keepable(response.headers(), settings.keepCookies));
                 return store.complete(unknown.stale(), kept) == Completion.LOST
                         ? store.claim(unknown.stale().key(), fingerprint, terms)
                         : new Claim.Completed(kept);
@@ -250,7 +231,7 @@ public final class Idempotency {
             release(lease);
             return Optional.empty();
         }
-        return switch (record(lease, response)) {
+        return switch (record(lease, response, null)) {
             case KEPT -> Optional.empty();
             case LOST ->
                 Optional.of(
@@ -272,11 +253,11 @@ public final class Idempotency {
         UNCERTAIN
     }
 
-    Ending record(Lease lease, StoredResponse response) {
+    Ending record(Lease lease, StoredResponse response, @Nullable Throwable failure) {
         try {
-            StoredResponse kept = response.with(HeaderRules.keepable(response.headers(), keepCookies));
+            StoredResponse kept = response.with(HeaderRules.keepable(response.headers(), settings.keepCookies));
             Completion completion = store.complete(lease, kept);
-            report(eventOf(completion), lease.key(), null);
+            report(eventOf(completion), lease.key(), failure);
             return completion == Completion.LOST ? Ending.LOST : Ending.KEPT;
         } catch (RuntimeException e) {
             report(Event.RECORDING_FAILED, lease.key(), e);
@@ -299,16 +280,20 @@ public final class Idempotency {
      */
     public void fail(Lease lease, Throwable failure) {
         if (responsePolicy.keepsException()) {
-            record(lease, StoredResponse.errorPage(500, List.of(), ""));
+            record(lease, StoredResponse.errorPage(500, List.of(), ""), failure);
         } else {
-            release(lease);
+            release(lease, failure);
         }
     }
 
     /** Frees the key of a handler that certainly did nothing. Never throws. */
     public void release(Lease lease) {
+        release(lease, null);
+    }
+
+    private void release(Lease lease, @Nullable Throwable failure) {
         try {
-            report(store.release(lease) ? Event.RELEASED : Event.CLAIM_LOST, lease.key(), null);
+            report(store.release(lease) ? Event.RELEASED : Event.CLAIM_LOST, lease.key(), failure);
         } catch (RuntimeException e) {
             report(Event.STORE_UNAVAILABLE, lease.key(), e);
         }
@@ -321,224 +306,18 @@ public final class Idempotency {
     private StoredResponse problem(Problem problem, String detail) {
         int status = problem.status();
         if (problem == Problem.MISMATCH) {
-            status = mismatchStatus;
+            status = settings.mismatchStatus;
         } else if (status == Problem.IN_PROGRESS.status()) {
-            status = conflictStatus;
+            status = settings.conflictStatus;
         }
-        return problem.toResponse(status, detail, retryAfterSeconds);
+        return problem.toResponse(status, detail, settings.retryAfter.toSeconds());
     }
 
     private void report(Event event, @Nullable IdempotencyKey key, @Nullable Throwable cause) {
         try {
-            listener.on(event, key, cause);
+            settings.listener.on(event, key, cause);
         } catch (RuntimeException e) {
             // Watching must not change what is watched.
-        }
-    }
-
-    /** Collects settings; {@link #build()} checks them. Not thread-safe. */
-    public static final class Builder {
-
-        private final IdempotencyStore store;
-        private String keyHeader = "Idempotency-Key";
-        private boolean strictKeys;
-        private boolean required = true;
-        private Set<String> methods = Set.of("POST", "PATCH");
-        private Duration lease = Terms.defaults().lease();
-        private Duration retention = Terms.defaults().retention();
-        private long maxRequestBytes = 1 << 20;
-        private int memoryBytes = 64 << 10;
-        private int maxResponseBytes = 1 << 20;
-        private BodyMatching bodyMatching = BodyMatching.RAW;
-        private Set<String> fingerprintHeaders = Set.of();
-        private UnknownOutcome unknownOutcome = UnknownOutcome.reject();
-        private @Nullable ResponsePolicy responsePolicy;
-        private int conflictStatus = Problem.IN_PROGRESS.status();
-        private int mismatchStatus = Problem.MISMATCH.status();
-        private Duration retryAfter = Duration.ofSeconds(1);
-        private String replayHeader = "Idempotent-Replayed";
-        private boolean keepCookies;
-        private boolean failOpen;
-        private boolean shadow;
-        private IdempotencyListener listener = IdempotencyListener.none();
-
-        private Builder(IdempotencyStore store) {
-            this.store = requireNonNull(store, "store");
-        }
-
-        /** The header field that carries the key; {@code Idempotency-Key} by default. */
-        public Builder keyHeader(String name) {
-            keyHeader = requireNonNull(name, "name");
-            return this;
-        }
-
-        /** Whether only RFC 9651 Strings are keys; false by default, so that bare values are keys too. */
-        public Builder strictKeys(boolean strict) {
-            strictKeys = strict;
-            return this;
-        }
-
-        /** Whether a request without a key is refused; true by default. Otherwise it runs unprotected. */
-        public Builder required(boolean required) {
-            this.required = required;
-            return this;
-        }
-
-        /** The protected methods, in upper case; POST and PATCH by default. Never GET, HEAD, OPTIONS or TRACE. */
-        public Builder methods(String... methods) {
-            this.methods = Set.of(methods);
-            return this;
-        }
-
-        /** How long an owner may be silent; 30 seconds by default, 1 ms at least. */
-        public Builder lease(Duration lease) {
-            this.lease = requireNonNull(lease, "lease");
-            return this;
-        }
-
-        /** How long a key is known, counted from its claim; 24 hours by default, 1 ms at least. */
-        public Builder retention(Duration retention) {
-            this.retention = requireNonNull(retention, "retention");
-            return this;
-        }
-
-        /** The longest request body, in bytes; 1 MiB by default. A longer one is refused with 413. */
-        public Builder maxRequestBytes(long bytes) {
-            maxRequestBytes = bytes;
-            return this;
-        }
-
-        /** The longest request body that is kept in memory, in bytes; 64 KiB by default. Others go to a file. */
-        public Builder memoryBytes(int bytes) {
-            memoryBytes = bytes;
-            return this;
-        }
-
-        /** The longest response body that is kept, in bytes; 1 MiB by default. A longer one leaves a tombstone. */
-        public Builder maxResponseBytes(int bytes) {
-            maxResponseBytes = bytes;
-            return this;
-        }
-
-        /** When two bodies are the same; {@link BodyMatching#RAW} by default. */
-        public Builder bodyMatching(BodyMatching matching) {
-            bodyMatching = requireNonNull(matching, "matching");
-            return this;
-        }
-
-        /** Header fields that are part of what a request is; none by default. Never take volatile ones. */
-        public Builder fingerprintHeaders(String... names) {
-            fingerprintHeaders = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
-            fingerprintHeaders.addAll(List.of(names));
-            return this;
-        }
-
-        /** What to do when an owner disappeared; {@link UnknownOutcome#reject()} by default. */
-        public Builder unknownOutcome(UnknownOutcome choice) {
-            unknownOutcome = requireNonNull(choice, "choice");
-            return this;
-        }
-
-        /**
-         * Which answers are final; by default {@link ResponsePolicy#failuresUndone()} for a transactional store, else
-         * {@link ResponsePolicy#ambiguityKept()}.
-         */
-        public Builder responsePolicy(ResponsePolicy policy) {
-            responsePolicy = requireNonNull(policy, "policy");
-            return this;
-        }
-
-        /** The status for a request in flight, an unknown outcome and a lost answer; 409 by default. */
-        public Builder conflictStatus(int status) {
-            conflictStatus = status;
-            return this;
-        }
-
-        /** The status for a key that belongs to another request; 422 by default. */
-        public Builder mismatchStatus(int status) {
-            mismatchStatus = status;
-            return this;
-        }
-
-        /** What {@code Retry-After} says, in whole seconds; 1 second by default and at least. */
-        public Builder retryAfter(Duration wait) {
-            retryAfter = requireNonNull(wait, "wait");
-            return this;
-        }
-
-        /** The header field that marks a replay; {@code Idempotent-Replayed} by default. Its value is {@code true}. */
-        public Builder replayHeader(String name) {
-            replayHeader = requireNonNull(name, "name");
-            return this;
-        }
-
-        /** Whether {@code Set-Cookie} is kept and replayed; false by default, since it may hand over a session. */
-        public Builder keepCookies(boolean keep) {
-            keepCookies = keep;
-            return this;
-        }
-
-        /**
-         * Whether requests run unprotected while the store is away; false by default, so that they get 503. True gives
-         * up the promise for that time.
-         */
-        public Builder failOpen(boolean open) {
-            failOpen = open;
-            return this;
-        }
-
-        /**
-         * Whether to watch only: the listener hears of missing keys, mismatches and would-be replays, but every request
-         * runs. False by default. True gives up the promise.
-         */
-        public Builder shadow(boolean shadow) {
-            this.shadow = shadow;
-            return this;
-        }
-
-        /** Who is told what happens; nobody by default. */
-        public Builder listener(IdempotencyListener listener) {
-            this.listener = requireNonNull(listener, "listener");
-            return this;
-        }
-
-        /**
-         * Checks all settings and makes the engine.
-         *
-         * @throws IllegalArgumentException if a setting is out of its bounds; the message names it
-         */
-        public Idempotency build() {
-            require(HeaderRules.isToken(keyHeader), "keyHeader must be a header name");
-            require(HeaderRules.isToken(replayHeader), "replayHeader must be a header name");
-            require(!methods.isEmpty(), "methods must not be empty");
-            for (String method : methods) {
-                require(HeaderRules.isToken(method), "methods must be method names");
-                require(
-                        !Set.of("GET", "HEAD", "OPTIONS", "TRACE").contains(method),
-                        "methods must not hold the safe method " + method);
-            }
-            for (String name : fingerprintHeaders) {
-                require(HeaderRules.isToken(name), "fingerprintHeaders must be header names");
-            }
-            require(maxRequestBytes >= 0, "maxRequestBytes must be 0 or more");
-            require(
-                    memoryBytes >= 0 && memoryBytes <= RequestBody.Limits.MAX_MEMORY_BYTES,
-                    "memoryBytes must be 0 to 1 GiB");
-            require(maxResponseBytes >= 0, "maxResponseBytes must be 0 or more");
-            require(isClientError(conflictStatus), "conflictStatus must be 400 to 499");
-            require(isClientError(mismatchStatus), "mismatchStatus must be 400 to 499");
-            require(retryAfter.toSeconds() >= 1, "retryAfter must be 1 second or more");
-            return new Idempotency(this);
-        }
-
-        private static boolean isClientError(int status) {
-            return status >= 400 && status <= 499;
-        }
-
-        private static void require(boolean held, String message) {
-            if (!held) {
-                throw new IllegalArgumentException(message);
-            }
         }
     }
 }

@@ -70,7 +70,7 @@ public final class IdempotencyGuard<T> {
             idempotency.fail(lease, e);
             throw e;
         }
-        return switch (idempotency.record(lease, StoredResponse.of(DONE, List.of(), encoded))) {
+        return switch (idempotency.record(lease, StoredResponse.of(DONE, List.of(), encoded), null)) {
             case KEPT -> new Outcome.Executed<>(result);
             case LOST -> new Outcome.Refused<>(Refusal.CLAIM_LOST);
             case UNCERTAIN ->

@@ -14,7 +14,7 @@ public interface IdempotencyListener {
      * Something has happened to a request.
      *
      * @param key null where no key could be read; its {@code toString()} may go into a log, its value should not
-     * @param cause what went wrong; null where nothing did
+     * @param cause what went wrong, the handler's own exception included; null where nothing did
      */
     void on(Event event, @Nullable IdempotencyKey key, @Nullable Throwable cause);
 
