@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.postgres;
+
+import static java.util.Objects.requireNonNull;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
+import javax.sql.DataSource;
+import org.idemkey.IdempotencyStoreException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs work on one pooled connection as one transaction, and reads SQLSTATEs. A connection is given back as it was
+ * found: auto-commit is never switched, and nothing is left open on it.
+ */
+final class Jdbc {
+
+    private final DataSource dataSource;
+    private final @Nullable Duration timeout;
+
+    /** Waits for the database as long as pool and driver are told to. */
+    Jdbc(DataSource dataSource) {
+        this(dataSource, null);
+    }
+
+    /** Waits for an answer no longer than {@code timeout}, even where the driver's {@code socketTimeout} is unset. */
+    Jdbc(DataSource dataSource, @Nullable Duration timeout) {
+        this.dataSource = requireNonNull(dataSource, "dataSource");
+        this.timeout = timeout;
+    }
+
+    /** What is done with a connection. In auto-commit mode each of its statements is a transaction. */
+    @FunctionalInterface
+    interface Work<T extends @Nullable Object> {
+        T on(Connection connection) throws SQLException;
+    }
+
+    /** Takes a connection, does the work, commits where the connection doesn't do so by itself, gives it back. */
+    <T extends @Nullable Object> T call(Work<T> work) throws SQLException {
+        try (Connection connection = dataSource.getConnection()) {
+            int before = limitWaiting(connection);
+            try {
+                return inTransaction(connection, work);
+            } finally {
+                stopLimiting(connection, before);
+            }
+        }
+    }
+
+    private static <T extends @Nullable Object> T inTransaction(Connection connection, Work<T> work)
+            throws SQLException {
+        if (connection.getAutoCommit()) {
+            return work.on(connection);
+        }
+        T result;
+        try {
+            result = work.on(connection);
+        } catch (Throwable e) {
+            try {
+                connection.rollback();
+            } catch (SQLException more) {
+                e.addSuppressed(more);
+            }
+            throw e;
+        }
+        connection.commit();
+        return result;
+    }
+
+    private int limitWaiting(Connection connection) throws SQLException {
+        if (timeout == null) {
+            return -1;
+        }
+        try {
+            int before = connection.getNetworkTimeout();
+            int millis = (int) Math.min(Integer.MAX_VALUE, timeout.toMillis());
+            if (before > 0 && before <= millis) {
+                return -1;
+            }
+            connection.setNetworkTimeout(Runnable::run, millis);
+            return before;
+        } catch (SQLFeatureNotSupportedException e) {
+            // Then the driver's own time-outs are all there is.
+            return -1;
+        }
+    }
+
+    private static void stopLimiting(Connection connection, int before) throws SQLException {
+        // A connection that broke is thrown away by its pool, and must not hide why.
+        if (before >= 0 && !connection.isClosed()) {
+            connection.setNetworkTimeout(Runnable::run, before);
+        }
+    }
+
+    /**
+     * Whether somebody else was faster, so that the same transaction may be tried anew: a unique violation, a
+     * serialization failure, a deadlock, or an object created twice.
+     */
+    static boolean isLostRace(SQLException e) {
+        String state = state(e);
+        return state.equals("23505")
+                || state.equals("40001")
+                || state.equals("40P01")
+                || state.equals("42P07")
+                || state.equals("42710");
+    }
+
+    /** Whether a row was locked for longer than we were ready to wait: somebody is claiming, or confirming. */
+    static boolean isLockTimeout(SQLException e) {
+        return state(e).equals("55P03");
+    }
+
+    /** Whether the connection broke or was refused, so that a statement's fate may be unknown. */
+    static boolean isConnectionFailure(SQLException e) {
+        String state = state(e);
+        return state.startsWith("08") || state.equals("57P01") || state.equals("57P02") || state.equals("57P03");
+    }
+
+    /** Whether the database will refuse this very value whenever it is asked. */
+    static boolean isDataError(SQLException e) {
+        return state(e).startsWith("22");
+    }
+
+    /**
+     * The exception for a caller who knows no SQL.
+     *
+     * @param what what could not be done, without a raw key
+     */
+    static IdempotencyStoreException failure(String what, SQLException e) {
+        String state = state(e);
+        // A violated constraint tells the row's key in its detail, and whoever logs us logs our cause.
+        Throwable cause = state.startsWith("23") ? new SQLException("a constraint was violated", state) : e;
+        return new IdempotencyStoreException(what + " (SQLSTATE " + (state.isEmpty() ? "none" : state) + ")", cause);
+    }
+
+    private static String state(SQLException e) {
+        String state = e.getSQLState();
+        return state == null ? "" : state;
+    }
+}
