@@ -6,7 +6,6 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -53,7 +52,7 @@ final class CanonicalJson {
         return switch (token) {
             case START_OBJECT -> object(parser);
             case START_ARRAY -> array(parser);
-            case VALUE_STRING -> tagged('s', text(parser.getString()));
+            case VALUE_STRING -> tagged('s', Fingerprinter.codeUnits(parser.getString()));
             case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> tagged('n', number(parser.getDecimalValue()));
             case VALUE_TRUE -> tagged('t', new byte[0]);
             case VALUE_FALSE -> tagged('f', new byte[0]);
@@ -79,7 +78,7 @@ final class CanonicalJson {
         members.sort(Comparator.comparing(Member::name));
         ByteArrayOutputStream sorted = new ByteArrayOutputStream();
         for (Member member : members) {
-            sorted.writeBytes(tagged('m', text(member.name())));
+            sorted.writeBytes(tagged('m', Fingerprinter.codeUnits(member.name())));
             sorted.writeBytes(member.value());
         }
         return tagged('o', sorted.toByteArray());
@@ -88,11 +87,7 @@ final class CanonicalJson {
     /** Never in plain digits: 1e999999999 would have a billion of them. */
     private static byte[] number(BigDecimal number) {
         BigDecimal stripped = number.stripTrailingZeros();
-        return text(stripped.unscaledValue() + "e" + -(long) stripped.scale());
-    }
-
-    private static byte[] text(String text) {
-        return text.getBytes(StandardCharsets.UTF_16BE);
+        return Fingerprinter.codeUnits(stripped.unscaledValue() + "e" + -(long) stripped.scale());
     }
 
     private static byte[] tagged(char tag, byte[] content) throws IOException {

@@ -3,7 +3,6 @@ package org.idemkey;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.List;
 import java.util.Locale;
@@ -59,10 +58,19 @@ final class Fingerprinter {
             length(digest, -1);
             return;
         }
-        // UTF-16 and not UTF-8: a container may hand over lone surrogates, which UTF-8 would turn into one another.
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_16BE);
+        byte[] bytes = codeUnits(text);
         length(digest, bytes.length);
         digest.update(bytes);
+    }
+
+    /** Two bytes a character. No charset will do: each of them turns all lone surrogates into one and the same thing. */
+    static byte[] codeUnits(String text) {
+        byte[] bytes = new byte[2 * text.length()];
+        for (int i = 0; i < text.length(); i++) {
+            bytes[2 * i] = (byte) (text.charAt(i) >>> 8);
+            bytes[2 * i + 1] = (byte) text.charAt(i);
+        }
+        return bytes;
     }
 
     private static void length(MessageDigest digest, long length) {
