@@ -45,15 +45,16 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore {
     @Override
     public Claim takeOver(Lease stale, Fingerprint fingerprint, Terms terms) {
         Instant now = clock.instant();
-        Row fresh = Row.claimed(stale.key(), fingerprint, terms, stale.attempt() + 1, now);
+        Row first = Row.claimed(stale.key(), fingerprint, terms, 1, now);
+        Row next = Row.claimed(stale.key(), fingerprint, terms, stale.attempt() + 1, now);
         Row found = rows.compute(stale.key(), (k, row) -> {
             if (row == null || row.isExpired(now)) {
-                return Row.claimed(k, fingerprint, terms, 1, now);
+                return first;
             }
             boolean ours = row.isOf(stale) && row.fingerprint.equals(fingerprint) && row.isLapsed(now);
-            return ours ? fresh : row;
+            return ours ? next : row;
         });
-        return found.seenBy(fresh, now);
+        return found.seenBy(found == first ? first : next, now);
     }
 
     @Override
