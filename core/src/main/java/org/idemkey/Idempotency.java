@@ -77,6 +77,11 @@ public final class Idempotency {
         return settings.maxResponseBytes;
     }
 
+    /** Whether handlers' effects live in the store's own transaction; see {@link IdempotencyStore#isTransactional}. */
+    public boolean isTransactional() {
+        return store.isTransactional();
+    }
+
     /** Whether an answer with this status is final, and so kept. */
     public boolean keepsStatus(int status) {
         return responsePolicy.keepsStatus(status);
@@ -227,10 +232,24 @@ public final class Idempotency {
      * @return what has to be sent in place of the handler's answer; empty in the ordinary case that it is to be sent
      */
     public Optional<StoredResponse> finish(Lease lease, StoredResponse response) {
-        if (!keepsStatus(response.status())) {
-            release(lease);
-            return Optional.empty();
-        }
+        return keepsStatus(response.status()) ? keep(lease, response) : free(lease);
+    }
+
+    /**
+     * Like {@link #finish}, for an answer that may stem from someone else while the handler is still at work, such as
+     * the 503 of a time-out. No status can say then that nothing was done: unless the store undoes the effects, the
+     * answer is recorded whatever its status.
+     */
+    public Optional<StoredResponse> finishDetached(Lease lease, StoredResponse response) {
+        return keepsStatus(response.status()) || !isTransactional() ? keep(lease, response) : free(lease);
+    }
+
+    private Optional<StoredResponse> free(Lease lease) {
+        release(lease);
+        return Optional.empty();
+    }
+
+    private Optional<StoredResponse> keep(Lease lease, StoredResponse response) {
         return switch (record(lease, response, null)) {
             case KEPT -> Optional.empty();
             case LOST ->

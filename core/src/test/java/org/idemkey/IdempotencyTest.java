@@ -360,6 +360,20 @@ class IdempotencyTest {
         assertProblem(engine.decide(new FakeRequest()), Problem.KEY_MISSING, 400);
     }
 
+    /** A 503 frees the key if the handler has given it; whoever timed it out can't say that it did nothing. */
+    @Test
+    void anAnswerOfSomeoneElseThanTheHandlerIsKeptUnlessItsEffectsAreUndone() throws IOException {
+        StoredResponse timeout = StoredResponse.of(503, List.of(), Bytes.EMPTY);
+        assertThat(engine.finish(claimed("k"), timeout)).isEmpty();
+        assertThat(engine.finishDetached(claimed("k"), timeout)).isEmpty();
+        assertThat(responded(engine.decide(FakeRequest.withKey("k"))).status()).isEqualTo(503);
+        store.transactional = true;
+        engine = builder.build();
+        assertThat(engine.isTransactional()).isTrue();
+        assertThat(engine.finishDetached(claimed("l"), timeout)).isEmpty();
+        claimed("l");
+    }
+
     private boolean keptAfter(int status) throws IOException {
         String key = "s" + status + store.transactional;
         assertThat(engine.finish(claimed(key), StoredResponse.of(status, List.of(), Bytes.EMPTY)))
