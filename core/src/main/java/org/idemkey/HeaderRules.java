@@ -73,14 +73,31 @@ final class HeaderRules {
                 || "!#$%&'*+-.^_`|~".indexOf(c) >= 0;
     }
 
+    /** The text with spaces for all that {@link #isFieldValue} forbids. */
+    static String onOneLine(String text) {
+        if (isFieldValue(text)) {
+            return text;
+        }
+        char[] line = text.toCharArray();
+        for (int i = 0; i < line.length; i++) {
+            if (!isFieldCharacter(line[i])) {
+                line[i] = ' ';
+            }
+        }
+        return new String(line);
+    }
+
     /** RFC 9110 §5.5, plus whatever a container's charset may make of non-ASCII characters. */
     static boolean isFieldValue(String text) {
         for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if ((c < ' ' && c != '\t') || c == 0x7f) {
+            if (!isFieldCharacter(text.charAt(i))) {
                 return false;
             }
         }
         return true;
+    }
+
+    private static boolean isFieldCharacter(char c) {
+        return (c >= ' ' || c == '\t') && c != 0x7f;
     }
 }

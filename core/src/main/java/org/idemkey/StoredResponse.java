@@ -57,7 +57,7 @@ public final class StoredResponse {
      */
     public static StoredResponse errorPage(int status, List<Header> headers, String message) {
         List<Header> all = new ArrayList<>(headers);
-        all.add(new Header(ERROR_PAGE, message.replaceAll("\\p{Cntrl}", " ")));
+        all.add(new Header(ERROR_PAGE, HeaderRules.onOneLine(message)));
         return of(status, all, Bytes.EMPTY);
     }
 
@@ -162,6 +162,18 @@ public final class StoredResponse {
         /** A field that takes the place of an outer layer's. */
         public Header(String name, String value) {
             this(name, value, false);
+        }
+
+        /**
+         * What a handler wrote, made fit to be kept: control characters in the value become spaces, which is what
+         * servers send for them (RFC 9110 §5.5).
+         *
+         * @return empty if no HTTP message can carry a field of that name
+         */
+        public static Optional<Header> lenient(String name, String value, boolean appended) {
+            return HeaderRules.isToken(name)
+                    ? Optional.of(new Header(name, HeaderRules.onOneLine(value), appended))
+                    : Optional.empty();
         }
     }
 }

@@ -73,6 +73,14 @@ class ValuesTest {
     }
 
     @Test
+    void whatAHandlerWroteIsMadeFitToBeKept() {
+        assertThat(Header.lenient("X-Note", "one\r\ntwo\tthree\u007f", true))
+                .contains(new Header("X-Note", "one  two\tthree ", true));
+        assertThat(Header.lenient("X Note", "1", false)).isEmpty();
+        assertThat(Header.lenient("", "1", false)).isEmpty();
+    }
+
+    @Test
     void bytesNeverChangeAndCompareByContent() {
         byte[] source = {1, 2, 3};
         Bytes bytes = Bytes.copyOf(source);
