@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.servlet;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.idemkey.Idempotency;
+import org.idemkey.IdempotencyBuilder;
+import org.idemkey.InMemoryIdempotencyStore;
+import org.idemkey.Problem;
+import org.idemkey.conformance.CountingStore;
+import org.junit.jupiter.api.AfterEach;
+
+/** A container with a protected handler, and the words that the servlet tests speak in. */
+abstract class ServletTest {
+
+    final CountingStore store = new CountingStore(new InMemoryIdempotencyStore());
+    final AtomicInteger executions = new AtomicInteger();
+    private ServletServer server;
+
+    @AfterEach
+    final void stop() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    /** Default settings, but for a lease that outlasts the slowest machine: the store in memory renews none. */
+    final IdempotencyBuilder settings() {
+        return Idempotency.builder(store).lease(Duration.ofHours(1));
+    }
+
+    final IdempotencyFilter filter() {
+        return new IdempotencyFilter(settings().build());
+    }
+
+    final void start(WebApp app) throws Exception {
+        stop();
+        server = ServletServer.started(app);
+    }
+
+    /** A handler at {@code /handler} behind the filter, with all that the application has beside it. */
+    final void serve(WebApp app, WebApp.Handler handler) throws Exception {
+        start(app.servlet("/handler/*", (request, response) -> {
+            executions.incrementAndGet();
+            handler.handle(request, response);
+        }));
+    }
+
+    final void serve(WebApp.Handler handler) throws Exception {
+        serve(new WebApp().filter("/*", filter()), handler);
+    }
+
+    final int port() {
+        return server.port();
+    }
+
+    static String newKey() {
+        return UUID.randomUUID().toString();
+    }
+
+    /** Posts a small text to the handler. */
+    final RawResponse post(String key, String... fields) throws IOException {
+        return send("POST", "/handler", key, "text/plain", "hello".getBytes(ISO_8859_1), fields);
+    }
+
+    final RawResponse send(String method, String target, String key, String type, byte[] body, String... fields)
+            throws IOException {
+        StringBuilder head = new StringBuilder(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n");
+        head.append("Connection: close\r\nContent-Length: ").append(body.length).append("\r\n");
+        head.append("Content-Type: ").append(type).append("\r\n");
+        if (key != null) {
+            head.append("Idempotency-Key: ").append(key).append("\r\n");
+        }
+        for (String field : fields) {
+            head.append(field).append("\r\n");
+        }
+        ByteArrayOutputStream request = new ByteArrayOutputStream();
+        request.writeBytes(head.append("\r\n").toString().getBytes(ISO_8859_1));
+        request.writeBytes(body);
+        try (Socket socket = connect()) {
+            OutputStream out = socket.getOutputStream();
+            out.write(request.toByteArray());
+            return RawResponse.read(socket.getInputStream());
+        }
+    }
+
+    final Socket connect() throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port());
+        socket.setSoTimeout(60_000);
+        return socket;
+    }
+
+    /** Posts twice: the first answer, if the second one is its replay. */
+    final RawResponse replayed() throws IOException {
+        String key = newKey();
+        RawResponse first = post(key);
+        RawResponse again = post(key);
+        assertReplayOf(first, again);
+        return first;
+    }
+
+    final void assertReplayOf(RawResponse first, RawResponse again) {
+        assertThat(first.isReplay()).isFalse();
+        assertThat(again.isReplay()).as("replayed, and not " + again).isTrue();
+        assertThat(again.status()).isEqualTo(first.status());
+        assertThat(again.header("Content-Type")).isEqualTo(first.header("Content-Type"));
+        assertThat(again.body()).isEqualTo(first.body());
+        assertThat(first.framed()).isTrue();
+        assertThat(again.framed()).isTrue();
+        assertThat(executions).hasValue(1);
+    }
+
+    static void assertProblem(RawResponse response, Problem problem) {
+        assertThat(response.status()).isEqualTo(problem.status());
+        assertThat(response.text()).contains("\"" + problem.type() + "\"");
+    }
+}
