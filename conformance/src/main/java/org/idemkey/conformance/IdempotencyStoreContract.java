@@ -206,6 +206,7 @@ public abstract class IdempotencyStoreContract extends StoreRaces {
 
     @Test
     void aPurgeTakesExpiredRowsOnlyAndNoMoreThanItsLimit() {
+        elapse(TERMS.retention());
         purgeAll();
         for (int i = 0; i < 5; i++) {
             store().complete(acquire(newKey()), answer("old"));

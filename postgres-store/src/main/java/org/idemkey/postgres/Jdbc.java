@@ -33,13 +33,17 @@ final class Jdbc {
 
     /** What is done with a connection. In auto-commit mode each of its statements is a transaction. */
     @FunctionalInterface
-    interface Work<T extends @Nullable Object> {
+    interface Work<T> {
         T on(Connection connection) throws SQLException;
     }
 
-    /** Takes a connection, does the work, commits where the connection doesn't do so by itself, gives it back. */
-    <T extends @Nullable Object> T call(Work<T> work) throws SQLException {
-        try (Connection connection = dataSource.getConnection()) {
+    /**
+     * Takes a connection, does the work, commits where the connection doesn't do so by itself, gives it back.
+     *
+     * @throws UnconnectedException if no connection could be had, so that nothing was sent
+     */
+    <T> T call(Work<T> work) throws SQLException {
+        try (Connection connection = connect()) {
             int before = limitWaiting(connection);
             try {
                 return inTransaction(connection, work);
@@ -49,8 +53,16 @@ final class Jdbc {
         }
     }
 
-    private static <T extends @Nullable Object> T inTransaction(Connection connection, Work<T> work)
-            throws SQLException {
+    private Connection connect() throws SQLException {
+        try {
+            return dataSource.getConnection();
+        } catch (SQLException | RuntimeException e) {
+            // Some pools report a database that is away when they start by an exception of their own.
+            throw new UnconnectedException(e);
+        }
+    }
+
+    private static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
         if (connection.getAutoCommit()) {
             return work.on(connection);
         }
@@ -87,10 +99,13 @@ final class Jdbc {
         }
     }
 
-    private static void stopLimiting(Connection connection, int before) throws SQLException {
-        // A connection that broke is thrown away by its pool, and must not hide why.
-        if (before >= 0 && !connection.isClosed()) {
-            connection.setNetworkTimeout(Runnable::run, before);
+    private static void stopLimiting(Connection connection, int before) {
+        try {
+            if (before >= 0 && !connection.isClosed()) {
+                connection.setNetworkTimeout(Runnable::run, before);
+            }
+        } catch (SQLException e) {
+            // The connection has just broken. The work's own outcome matters, and the pool will see for itself.
         }
     }
 
@@ -112,10 +127,11 @@ final class Jdbc {
         return state(e).equals("55P03");
     }
 
-    /** Whether the connection broke or was refused, so that a statement's fate may be unknown. */
-    static boolean isConnectionFailure(SQLException e) {
+    /** Whether the connection broke under a statement, so that nobody knows what became of it. */
+    static boolean isBroken(SQLException e) {
         String state = state(e);
-        return state.startsWith("08") || state.equals("57P01") || state.equals("57P02") || state.equals("57P03");
+        return !(e instanceof UnconnectedException)
+                && (state.startsWith("08") || state.equals("57P01") || state.equals("57P02") || state.equals("57P03"));
     }
 
     /** Whether the database will refuse this very value whenever it is asked. */
@@ -138,5 +154,15 @@ final class Jdbc {
     private static String state(SQLException e) {
         String state = e.getSQLState();
         return state == null ? "" : state;
+    }
+
+    /** There was no connection: the pool is exhausted, or the database away. */
+    static final class UnconnectedException extends SQLException {
+
+        private static final long serialVersionUID = 1L;
+
+        UnconnectedException(Exception cause) {
+            super("no connection", cause instanceof SQLException e ? e.getSQLState() : null, cause);
+        }
     }
 }

@@ -12,6 +12,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -110,6 +111,16 @@ final class TestDatabase implements BeforeAllCallback, AfterAllCallback {
         } catch (SQLException e) {
             throw new IllegalStateException(sql, e);
         }
+    }
+
+    /** Lets time pass for every key, by moving the instants in its row back. */
+    void elapse(Duration time) {
+        update(
+                "UPDATE idempotency_key SET created_at = created_at - ? * interval '1 ms',"
+                        + " lease_until = lease_until - ? * interval '1 ms', expires_at = expires_at - ? * interval '1 ms'",
+                time.toMillis(),
+                time.toMillis(),
+                time.toMillis());
     }
 
     private static void bind(PreparedStatement statement, Object... parameters) throws SQLException {

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.postgres;
+
+import static java.util.Objects.requireNonNull;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.OptionalInt;
+import java.util.Queue;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import javax.sql.DataSource;
+import org.idemkey.Claim;
+import org.idemkey.Fingerprint;
+import org.idemkey.IdempotencyKey;
+import org.idemkey.IdempotencyStore;
+import org.idemkey.IdempotencyStoreException;
+import org.idemkey.Lease;
+import org.idemkey.StoredResponse;
+import org.idemkey.Terms;
+import org.idemkey.postgres.KeyTable.Request;
+import org.idemkey.postgres.KeyTable.Seen;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps keys in PostgreSQL by leases: a claim is committed before the handler starts, its completion after the handler
+ * has ended, and in between no connection is held. For handlers whose effects are elsewhere than in this database, or
+ * who can't share a transaction.
+ *
+ * <p>A process that dies in between leaves an unknown outcome, which nobody runs again unless the user chose so. While
+ * the process lives, its leases are renewed in the background, so they may be far shorter than handlers take.
+ *
+ * <p>A response that can't be recorded, because the database is away, is kept in this process's memory and recorded as
+ * soon as the database is back; the client has its answer meanwhile.
+ *
+ * <p>Takes connections from any pool, in auto-commit mode or not, never more than one at a time in a thread, and leaves
+ * no state on them. Waits for pool and driver as long as these are told to: keep the pool's time-out well below the
+ * lease. Thread-safe; close it after the adapters that use it.
+ */
+public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable {
+
+    /** Looks at one key, each of which somebody else was faster than. In life, two is much. */
+    private static final int LOOKS = 100;
+
+    private final Jdbc jdbc;
+    private final KeyTable table;
+    private final Keeper keeper;
+    private final Queue<ExpiryCleaner> cleaners = new ConcurrentLinkedQueue<>();
+
+    private PostgresLeaseStore(Builder builder) {
+        jdbc = new Jdbc(builder.dataSource, builder.timeout);
+        table = new KeyTable(builder.table, builder.lockTimeout);
+        keeper = new Keeper(jdbc, table, builder.deferredBytes);
+    }
+
+    /** A store with the defaults that {@link Builder} tells. */
+    public static PostgresLeaseStore create(DataSource dataSource) {
+        return builder(dataSource).build();
+    }
+
+    /** Starts with the defaults that each of the builder's methods tells. */
+    public static Builder builder(DataSource dataSource) {
+        return new Builder(dataSource);
+    }
+
+    @Override
+    public Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms) {
+        Request request = new Request(key, fingerprint, terms, UUID.randomUUID(), false);
+        try {
+            return keptAlive(request, once(request, () -> lookAndClaim(request)));
+        } catch (SQLException e) {
+            if (Jdbc.isBroken(e)) {
+                // The claim may be there all the same, and nobody will run for it.
+                keeper.abandon(request);
+            }
+            throw Jdbc.failure("key " + key + " could not be claimed", e);
+        }
+    }
+
+    @Override
+    public Claim takeOver(Lease stale, Fingerprint fingerprint, Terms terms) {
+        Request request = new Request(stale.key(), fingerprint, terms, UUID.randomUUID(), false);
+        try {
+            return keptAlive(request, once(request, () -> {
+                Claim taken = acquired(request, jdbc.call(c -> table.claimLapsed(c, request, stale.token())));
+                return taken == null ? lookAndClaim(request) : taken;
+            }));
+        } catch (SQLException e) {
+            throw Jdbc.failure("key " + stale.key() + " could not be taken over", e);
+        }
+    }
+
+    @Override
+    public Completion complete(Lease lease, StoredResponse response) {
+        try {
+            boolean recorded = jdbc.call(c -> table.complete(c, lease.key(), lease.token(), response));
+            keeper.forget(lease.token());
+            return recorded ? Completion.RECORDED : Completion.LOST;
+        } catch (SQLException e) {
+            if (Jdbc.isDataError(e) && !response.isTombstone()) {
+                // This answer will never be taken. That it was given must be known all the same.
+                return complete(lease, StoredResponse.tombstone(response.status()));
+            }
+            if (keeper.defer(lease, response)) {
+                return Completion.DEFERRED;
+            }
+            keeper.forget(lease.token());
+            throw Jdbc.failure("the response for key " + lease.key() + " could not be recorded", e);
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IdempotencyStoreException if the database is away; the release is tried again in the background
+     */
+    @Override
+    public boolean release(Lease lease) {
+        try {
+            boolean released = jdbc.call(c -> table.release(c, lease.key(), lease.token()));
+            keeper.forget(lease.token());
+            return released;
+        } catch (SQLException e) {
+            keeper.deferRelease(lease);
+            throw Jdbc.failure("key " + lease.key() + " could not be released", e);
+        }
+    }
+
+    @Override
+    public int purgeExpired(int limit) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("limit must be 1 or more: " + limit);
+        }
+        try {
+            return jdbc.call(c -> table.purge(c, limit));
+        } catch (SQLException e) {
+            throw Jdbc.failure("expired keys could not be removed", e);
+        }
+    }
+
+    /**
+     * Stops renewing, after a last try to record what is still to be recorded. Later claims throw; completions and
+     * releases of requests that are still running are written, but not deferred any more.
+     */
+    @Override
+    public void close() {
+        cleaners.forEach(ExpiryCleaner::close);
+        keeper.close();
+    }
+
+    /** A cleaner that nobody else holds, so that it ends with the store. */
+    void closeAlso(ExpiryCleaner cleaner) {
+        cleaners.add(cleaner);
+    }
+
+    private Claim keptAlive(Request request, Claim claim) {
+        if (claim instanceof Claim.Acquired) {
+            keeper.watch(request);
+        }
+        return claim;
+    }
+
+    /** Asks, and asks the same again if the connection broke: if the first try did claim, its token is recognised. */
+    private Claim once(Request request, Question question) throws SQLException {
+        keeper.requireOpen();
+        try {
+            return answer(question);
+        } catch (SQLException e) {
+            if (!Jdbc.isBroken(e)) {
+                throw e;
+            }
+            try {
+                return answer(() -> lookAndClaim(request));
+            } catch (SQLException again) {
+                again.addSuppressed(e);
+                throw again;
+            }
+        }
+    }
+
+    private static Claim answer(Question question) throws SQLException {
+        try {
+            return question.ask();
+        } catch (SQLException e) {
+            if (Jdbc.isLockTimeout(e)) {
+                // Somebody is claiming, confirming or completing at this very moment.
+                return new Claim.InProgress(Duration.ZERO);
+            }
+            throw e;
+        }
+    }
+
+    private Claim lookAndClaim(Request request) throws SQLException {
+        for (int looks = 0; looks < LOOKS; looks++) {
+            try {
+                Seen row = jdbc.call(c -> table.claim(c, request)).orElse(null);
+                Claim claim = row == null ? null : judge(request, row);
+                if (claim != null) {
+                    return claim;
+                }
+            } catch (SQLException e) {
+                if (!Jdbc.isLostRace(e)) {
+                    throw e;
+                }
+            }
+        }
+        throw new IdempotencyStoreException(
+                "key " + request.key() + " has a row that can't be seen, or changed hands " + LOOKS + " times", null);
+    }
+
+    /** What a row means to the one who asks; null if it has changed since, so that it has to be looked at again. */
+    private @Nullable Claim judge(Request request, Seen row) throws SQLException {
+        if (row.token().equals(request.token())) {
+            return acquired(request, OptionalInt.of(row.attempt()));
+        }
+        if (row.expired()) {
+            return acquired(request, jdbc.call(c -> table.claimExpired(c, request, row.token())));
+        }
+        if (row.isLapsed() && row.requestHash().equals(request.fingerprint().hex())) {
+            return row.joined()
+                    ? acquired(request, jdbc.call(c -> table.claimLapsed(c, request, row.token())))
+                    : lapsed(request);
+        }
+        return told(request, row);
+    }
+
+    /**
+     * A lapsed claim may be one whose owner is confirming right now: its row is locked then, so it isn't renewed. Only
+     * what is seen under a lock is unknown.
+     */
+    private @Nullable Claim lapsed(Request request) throws SQLException {
+        Seen row = jdbc.call(c -> table.look(c, request.key())).orElse(null);
+        if (row == null || row.expired() || row.joined()) {
+            return null;
+        }
+        return told(request, row);
+    }
+
+    private Claim told(Request request, Seen row) {
+        if (!row.requestHash().equals(request.fingerprint().hex())) {
+            return new Claim.Mismatched();
+        }
+        StoredResponse response = row.response();
+        if (response != null) {
+            return new Claim.Completed(response);
+        }
+        return row.isLapsed()
+                ? new Claim.OutcomeUnknown(
+                        new PostgresLease(table, request.key(), row.token(), row.attempt()), row.confirmed())
+                : new Claim.InProgress(row.remaining());
+    }
+
+    private @Nullable Claim acquired(Request request, OptionalInt attempt) {
+        return attempt.isEmpty()
+                ? null
+                : new Claim.Acquired(new PostgresLease(table, request.key(), request.token(), attempt.getAsInt()));
+    }
+
+    @FunctionalInterface
+    private interface Question {
+        Claim ask() throws SQLException;
+    }
+
+    /** Collects settings; {@link #build()} checks them. Not thread-safe. */
+    public static final class Builder {
+
+        private final DataSource dataSource;
+        private TableName table = TableName.DEFAULT;
+        private Duration timeout = Duration.ofSeconds(5);
+        private Duration lockTimeout = Duration.ofMillis(500);
+        private long deferredBytes = 64L << 20;
+
+        private Builder(DataSource dataSource) {
+            this.dataSource = requireNonNull(dataSource, "dataSource");
+        }
+
+        /**
+         * The table, as {@code table} or {@code schema.table} in lower case; {@code idempotency_key}, wherever the search
+         * path finds it, by default.
+         *
+         * @throws IllegalArgumentException if that is no such name
+         */
+        public Builder table(String name) {
+            table = TableName.of(name);
+            return this;
+        }
+
+        /**
+         * How long the database may take to answer one statement; 5 seconds by default, 1 ms to 1 hour. It bounds the
+         * wait even where the driver's {@code socketTimeout} is unset; how long a connection may take to be had is the
+         * pool's affair.
+         */
+        public Builder timeout(Duration timeout) {
+            this.timeout = requireNonNull(timeout, "timeout");
+            return this;
+        }
+
+        /**
+         * How long a statement waits for a row that another transaction is writing; 500 ms by default, 1 ms to 1 minute.
+         * A claim answers "in progress" then.
+         */
+        public Builder lockTimeout(Duration timeout) {
+            lockTimeout = requireNonNull(timeout, "timeout");
+            return this;
+        }
+
+        /**
+         * How much memory the bodies of responses may take that wait for the database to come back, in bytes; 64 MiB by
+         * default, 0 or more. Beyond it, a response that can't be recorded leaves an unknown outcome.
+         */
+        public Builder deferredBytes(long bytes) {
+            deferredBytes = bytes;
+            return this;
+        }
+
+        /**
+         * Checks all settings and makes the store. Nothing is asked of the database yet.
+         *
+         * @throws IllegalArgumentException if a setting is out of its bounds; the message names it
+         */
+        public PostgresLeaseStore build() {
+            requireBounds(timeout, Duration.ofHours(1), "timeout must be 1 ms to 1 hour");
+            requireBounds(lockTimeout, Duration.ofMinutes(1), "lockTimeout must be 1 ms to 1 minute");
+            if (deferredBytes < 0) {
+                throw new IllegalArgumentException("deferredBytes must be 0 or more: " + deferredBytes);
+            }
+            return new PostgresLeaseStore(this);
+        }
+
+        private static void requireBounds(Duration duration, Duration most, String message) {
+            if (duration.compareTo(Duration.ofMillis(1)) < 0 || duration.compareTo(most) > 0) {
+                throw new IllegalArgumentException(message + ": " + duration);
+            }
+        }
+    }
+}
