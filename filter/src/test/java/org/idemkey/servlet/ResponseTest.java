@@ -11,6 +11,7 @@ import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.PrintWriter;
 import java.util.Locale;
+import java.util.Map;
 import org.idemkey.Bytes;
 import org.idemkey.Problem;
 import org.junit.jupiter.api.Test;
@@ -248,6 +249,111 @@ class ResponseTest extends ServletTest {
             assertThat(again.headers("Content-Length")).isEmpty();
             assertThat(again.headers("Transfer-Encoding")).isEmpty();
         }
+    }
+
+    @Test
+    void aRedirectIsReplayedAndWhatFollowsItIsIgnored() throws Exception {
+        serve((request, response) -> {
+            response.getOutputStream().print("gone");
+            response.sendRedirect("/elsewhere?a=1");
+            assertThat(response.isCommitted()).isTrue();
+            assertFrozen(response);
+            response.getOutputStream().print("ignored");
+        });
+        String key = newKey();
+        RawResponse first = post(key);
+        RawResponse again = post(key);
+        assertReplayOf(first, again);
+        for (RawResponse response : new RawResponse[] {first, again}) {
+            assertThat(response.status()).isEqualTo(302);
+            assertThat(response.headers("Location")).containsExactly("/elsewhere?a=1");
+            assertThat(response.text()).isEmpty();
+        }
+    }
+
+    @Test
+    void datesAndNumbersAreHeadersToo() throws Exception {
+        serve((request, response) -> {
+            response.setDateHeader("X-Date", 784_111_777_000L);
+            response.addDateHeader("X-Date", 0);
+            response.setIntHeader("X-Number", 1);
+            response.addIntHeader("X-Number", -2);
+        });
+        String key = newKey();
+        for (RawResponse response : new RawResponse[] {post(key), post(key)}) {
+            assertThat(response.headers("X-Date"))
+                    .containsExactly("Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 01 Jan 1970 00:00:00 GMT");
+            assertThat(response.headers("X-Number")).containsExactly("1", "-2");
+        }
+        assertThat(executions).hasValue(1);
+    }
+
+    @Test
+    void aHeaderThatIsSetTakesThePlaceOfAllLinesBefore() throws Exception {
+        serve((request, response) -> {
+            response.addHeader("X-Tag", "one");
+            response.addHeader("x-tag", "two");
+            response.setHeader("X-TAG", "three");
+            response.addHeader("X-Tag", "four");
+            response.setHeader("X-None", null);
+            response.addHeader("X-None", null);
+        });
+        String key = newKey();
+        for (RawResponse response : new RawResponse[] {post(key), post(key)}) {
+            assertThat(response.headers("X-Tag")).containsExactly("three", "four");
+            assertThat(response.headers("X-None")).isEmpty();
+        }
+        assertThat(executions).hasValue(1);
+    }
+
+    /** Line 69. */
+    @Test
+    void aValueWithLineBreaksSplitsNoReplay() throws Exception {
+        serve((request, response) -> {
+            try {
+                response.setHeader("X-Note", "one\r\nX-Forged: two");
+            } catch (IllegalArgumentException e) {
+                // Some containers refuse it at once.
+                response.setHeader("X-Note", "refused");
+            }
+        });
+        String key = newKey();
+        for (RawResponse response : new RawResponse[] {post(key), post(key)}) {
+            assertThat(response.status()).isEqualTo(200);
+            assertThat(response.headers("X-Note")).hasSize(1);
+            assertThat(response.headers("X-Forged")).isEmpty();
+        }
+        assertThat(executions).hasValue(1);
+    }
+
+    @Test
+    void aLanguageIsReplayed() throws Exception {
+        serve((request, response) -> response.setLocale(Locale.forLanguageTag("de-CH")));
+        String key = newKey();
+        RawResponse first = post(key);
+        RawResponse again = post(key);
+        assertReplayOf(first, again);
+        assertThat(again.headers("Content-Language")).isEqualTo(first.headers("Content-Language"));
+        assertThat(first.headers("Content-Language")).containsExactly("de-CH");
+    }
+
+    /** Line 54: trailers are passed on, but they are no headers, and no part of what is kept. */
+    @Test
+    void trailersArePassedOnOnce() throws Exception {
+        serve((request, response) -> {
+            response.setTrailerFields(() -> Map.of("X-Sum", "7"));
+            response.getOutputStream().print("text");
+            response.flushBuffer();
+            assertThatIllegalStateException().isThrownBy(() -> response.setTrailerFields(Map::of));
+        });
+        String key = newKey();
+        RawResponse first = post(key, "TE: trailers");
+        assertThat(first.trailers()).extracting(RawResponse.Field::value).containsExactly("7");
+        assertThat(first.headers("X-Sum")).isEmpty();
+        RawResponse again = post(key, "TE: trailers");
+        assertReplayOf(first, again);
+        assertThat(again.trailers()).isEmpty();
+        assertThat(again.headers("X-Sum")).isEmpty();
     }
 
     // Line 56: the limit and streams.

@@ -30,6 +30,7 @@ abstract class ServletTest {
     final void stop() {
         if (server != null) {
             server.close();
+            server = null;
         }
     }
 

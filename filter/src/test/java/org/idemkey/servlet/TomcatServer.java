@@ -33,6 +33,8 @@ final class TomcatServer implements ServletServer {
         Connector connector = new Connector();
         connector.setPort(0);
         connector.setProperty("address", "127.0.0.1");
+        // Else Tomcat says "100 Continue" before it asks any filter.
+        connector.setProperty("continueResponseTiming", "onRead");
         connector.addUpgradeProtocol(new Http2Protocol());
         tomcat.setConnector(connector);
         Context context = tomcat.addContext("", directory.toString());

@@ -41,11 +41,11 @@ final class WebApp {
     }
 
     /** As a container makes one from a {@code web.xml}. */
-    WebApp filter(String name, String pattern, Map<String, String> initParameters) {
+    WebApp filter(String name, Class<? extends Filter> type, Map<String, String> initParameters) {
         registrations.add(context -> {
-            FilterRegistration.Dynamic registration = context.addFilter(name, IdempotencyFilter.class);
+            FilterRegistration.Dynamic registration = context.addFilter(name, type);
             registration.setInitParameters(initParameters);
-            map(registration, pattern);
+            map(registration, "/*");
         });
         return this;
     }
