@@ -293,7 +293,8 @@ final class Keeper implements AutoCloseable {
     private void missed(String what, Exception e) {
         if (!away) {
             away = true;
-            LOG.log(Level.WARNING, what, e);
+            // Not as the driver tells it: a refused row stands in its message, key and body and all.
+            LOG.log(Level.WARNING, what, e instanceof SQLException sql ? Jdbc.failure(what, sql) : e);
         }
     }
 
