@@ -134,6 +134,11 @@ final class Jdbc {
                 && (state.startsWith("08") || state.equals("57P01") || state.equals("57P02") || state.equals("57P03"));
     }
 
+    /** Whether the fault is the connection's, or that there was none: no statement would have fared better on it. */
+    static boolean hasNoConnection(SQLException e) {
+        return isBroken(e) || e instanceof UnconnectedException;
+    }
+
     /** Whether the database will refuse this very value whenever it is asked. */
     static boolean isDataError(SQLException e) {
         return state(e).startsWith("22");

@@ -21,7 +21,8 @@ import org.idemkey.Terms;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every statement that the lease store sends, one method each. Rules that all of them keep:
+ * Every statement that the lease store sends for one key, one method each; {@link KeyBatches} has those for many. Rules
+ * that all of them keep:
  *
  * <ul>
  *   <li>The database's {@code now()} is the only clock; parameters are durations, never instants.
@@ -36,7 +37,8 @@ final class KeyTable {
 
     private static final String BOUNDED = "set_config('lock_timeout', ?, true) IS NOT NULL";
     private static final String IN = "now() + ? * interval '1 millisecond'";
-    private static final String SEEN = "claim_token, request_hash, attempt, joined, confirmed, response_code,"
+    /** What {@link #read} reads. */
+    static final String SEEN = "claim_token, request_hash, attempt, joined, confirmed, response_code,"
             + " response_headers, response_body, expires_at <= now() AS expired,"
             + " ceil(extract(epoch FROM lease_until - now()) * 1000) AS remaining";
 
@@ -292,19 +294,21 @@ final class KeyTable {
 
     private static Optional<Seen> seen(PreparedStatement statement) throws SQLException {
         try (ResultSet row = statement.executeQuery()) {
-            if (!row.next()) {
-                return Optional.empty();
-            }
-            boolean finished = row.getObject("response_code") != null;
-            return Optional.of(new Seen(
-                    row.getObject("claim_token", UUID.class),
-                    row.getString("request_hash"),
-                    row.getInt("attempt"),
-                    row.getBoolean("joined"),
-                    row.getBoolean("confirmed"),
-                    finished ? Rows.readResponse(row) : null,
-                    row.getBoolean("expired"),
-                    Duration.ofMillis(Math.max(0, row.getLong("remaining")))));
+            return row.next() ? Optional.of(read(row)) : Optional.empty();
         }
+    }
+
+    /** Reads the current row's columns, by the names that {@link #SEEN} gives them. */
+    static Seen read(ResultSet row) throws SQLException {
+        boolean finished = row.getObject("response_code") != null;
+        return new Seen(
+                row.getObject("claim_token", UUID.class),
+                row.getString("request_hash"),
+                row.getInt("attempt"),
+                row.getBoolean("joined"),
+                row.getBoolean("confirmed"),
+                finished ? Rows.readResponse(row) : null,
+                row.getBoolean("expired"),
+                Duration.ofMillis(Math.max(0, row.getLong("remaining"))));
     }
 }

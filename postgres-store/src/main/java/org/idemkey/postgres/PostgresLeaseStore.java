@@ -33,6 +33,10 @@ import org.jspecify.annotations.Nullable;
  * <p>A response that can't be recorded, because the database is away, is kept in this process's memory and recorded as
  * soon as the database is back; the client has its answer meanwhile.
  *
+ * <p>Requests that come at the same time share statements and commits: while one claim is on its way to the database, all
+ * that come meanwhile gather and go together in the next. So a store holds four connections at most, one each for claims,
+ * completions, releases and renewals, for any number of requests; and a lone request waits for nobody.
+ *
  * <p>Takes connections from any pool, in auto-commit mode or not, never more than one at a time in a thread, and leaves
  * no state on them. Waits for pool and driver as long as these are told to: keep the pool's time-out well below the
  * lease. Thread-safe; close it after the adapters that use it.
@@ -44,12 +48,15 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
 
     private final Jdbc jdbc;
     private final KeyTable table;
+    private final SharedStatements shared;
     private final Keeper keeper;
     private final Queue<ExpiryCleaner> cleaners = new ConcurrentLinkedQueue<>();
 
     private PostgresLeaseStore(Builder builder) {
         jdbc = new Jdbc(builder.dataSource, builder.timeout);
         table = new KeyTable(builder.table, builder.lockTimeout);
+        KeyBatches batches = new KeyBatches(builder.table, builder.lockTimeout);
+        shared = new SharedStatements(jdbc, table, batches, builder.timeout);
         keeper = new Keeper(jdbc, table, builder.deferredBytes);
     }
 
@@ -93,7 +100,7 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
     @Override
     public Completion complete(Lease lease, StoredResponse response) {
         try {
-            boolean recorded = jdbc.call(c -> table.complete(c, lease.key(), lease.token(), response));
+            boolean recorded = shared.complete(lease, response);
             keeper.forget(lease.token());
             return recorded ? Completion.RECORDED : Completion.LOST;
         } catch (SQLException e) {
@@ -117,7 +124,7 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
     @Override
     public boolean release(Lease lease) {
         try {
-            boolean released = jdbc.call(c -> table.release(c, lease.key(), lease.token()));
+            boolean released = shared.release(lease);
             keeper.forget(lease.token());
             return released;
         } catch (SQLException e) {
@@ -193,7 +200,7 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
     private Claim lookAndClaim(Request request) throws SQLException {
         for (int looks = 0; looks < LOOKS; looks++) {
             try {
-                Seen row = jdbc.call(c -> table.claim(c, request)).orElse(null);
+                Seen row = shared.claim(request).orElse(null);
                 Claim claim = row == null ? null : judge(request, row);
                 if (claim != null) {
                     return claim;
@@ -286,9 +293,9 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
         }
 
         /**
-         * How long the database may take to answer one statement; 5 seconds by default, 1 ms to 1 hour. It bounds the
-         * wait even where the driver's {@code socketTimeout} is unset; how long a connection may take to be had is the
-         * pool's affair.
+         * How long the database may take to answer one statement, and how long a request waits for others' statements
+         * before its own; 5 seconds by default, 1 ms to 1 hour. It bounds the wait even where the driver's
+         * {@code socketTimeout} is unset; how long a connection may take to be had is the pool's affair.
          */
         public Builder timeout(Duration timeout) {
             this.timeout = requireNonNull(timeout, "timeout");
