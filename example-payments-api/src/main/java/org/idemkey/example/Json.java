@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.example;
+
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.util.Locale;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamReadFeature;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** JSON in and out. What is written depends on nothing but its content: members stand in the order they were put in. */
+final class Json {
+
+    private static final JsonMapper MAPPER = JsonMapper.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .build();
+
+    private Json() {}
+
+    static ObjectNode object() {
+        return MAPPER.createObjectNode();
+    }
+
+    static ArrayNode array() {
+        return MAPPER.createArrayNode();
+    }
+
+    /**
+     * Reads a request's body, a JSON object.
+     *
+     * @throws ApiProblem if it is something else
+     */
+    static JsonNode read(HttpServletRequest request) throws IOException {
+        String type = request.getContentType();
+        if (type == null
+                || !type.split(";", 2)[0].strip().toLowerCase(Locale.ROOT).equals("application/json")) {
+            throw ApiProblem.notJson();
+        }
+        JsonNode document;
+        try {
+            // Bytes, not characters: JSON is UTF-8 (RFC 8259 §8.1), whatever a charset parameter says.
+            document = MAPPER.readTree(request.getInputStream().readAllBytes());
+        } catch (JacksonException e) {
+            // Its message quotes the body.
+            throw ApiProblem.malformed("The body is not valid JSON.");
+        }
+        if (!document.isObject()) {
+            throw ApiProblem.malformed("The body is not a JSON object.");
+        }
+        return document;
+    }
+
+    /** Sends a document as the response's whole body. */
+    static void send(HttpServletResponse response, String contentType, JsonNode document) throws IOException {
+        byte[] bytes = MAPPER.writeValueAsBytes(document);
+        response.setContentType(contentType);
+        response.setContentLength(bytes.length);
+        response.getOutputStream().write(bytes);
+    }
+}

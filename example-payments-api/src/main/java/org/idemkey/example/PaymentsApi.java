@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.example;
+
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.ServletContext;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ServerSocket;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.function.Function;
+import java.util.logging.LogManager;
+import javax.sql.DataSource;
+import org.apache.catalina.LifecycleException;
+import org.idemkey.Idempotency;
+import org.idemkey.IdempotencyStoreException;
+import org.idemkey.Terms;
+import org.idemkey.example.Settings.DatabaseAddress;
+import org.idemkey.postgres.ExpiryCleaner;
+import org.idemkey.postgres.PostgresLeaseStore;
+import org.idemkey.postgres.PostgresSchema;
+import org.idemkey.servlet.IdempotencyFilter;
+
+/**
+ * The service: puts the parts together, starts them, and stops them in the opposite order.
+ *
+ * <p>As a program it ends with status 2 and one line on standard error if it can't start as things are, and with 143
+ * (128 + SIGTERM) when it is told to stop, after the requests that are running then.
+ */
+public final class PaymentsApi implements AutoCloseable {
+
+    /** What {@code tok_slow} waits for. */
+    private static final Duration SLOW_GATEWAY = Duration.ofSeconds(3);
+
+    private static final int POOL_SIZE = 16;
+
+    /** The gateway's books are read and written in no time. */
+    private static final int GATEWAY_POOL_SIZE = 4;
+
+    private final Resources resources;
+    private final HttpServer http;
+
+    private PaymentsApi(Resources resources, HttpServer http) {
+        this.resources = resources;
+        this.http = http;
+    }
+
+    /** Starts the service with the settings of the environment, and runs until the process is told to stop. */
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        configureLogging();
+        try {
+            PaymentsApi api = start(Settings.of(System.getenv()), PaymentsApi::simulatedGateway);
+            Runtime.getRuntime().addShutdownHook(new Thread(api::close, "shutdown"));
+            System.out.print(api.greeting());
+            System.out.flush();
+        } catch (StartupException e) {
+            System.err.println("payments-api: " + e.getMessage());
+            System.exit(2);
+        }
+        new CountDownLatch(1).await();
+    }
+
+    private static PaymentGateway simulatedGateway(DataSource books) {
+        return new SimulatedGateway(books, () -> Thread.sleep(SLOW_GATEWAY.toMillis()));
+    }
+
+    /**
+     * Starts the service.
+     *
+     * @param gateways makes the gateway, with a pool for its books
+     * @throws StartupException if it can't; nothing is left running then
+     */
+    static PaymentsApi start(Settings settings, Function<DataSource, PaymentGateway> gateways) throws StartupException {
+        Resources resources = new Resources();
+        try {
+            return new PaymentsApi(resources, start(settings, gateways, resources));
+        } catch (Throwable e) {
+            resources.close();
+            throw e;
+        }
+    }
+
+    private static HttpServer start(
+            Settings settings, Function<DataSource, PaymentGateway> gateways, Resources resources)
+            throws StartupException {
+        requireFree(settings.port());
+        DatabaseAddress address = settings.database();
+        if (address == null) {
+            address = resources
+                    .add(EmbeddedDatabase.start(settings.dataDirectory()))
+                    .address();
+        } else {
+            Database.check(address);
+        }
+        DataSource pool = resources.add(Database.pool("payments", POOL_SIZE, address));
+        DataSource books = resources.add(Database.pool("gateway", GATEWAY_POOL_SIZE, address));
+        try {
+            Database.createTables(pool);
+            PostgresSchema.create(pool);
+        } catch (SQLException | IdempotencyStoreException e) {
+            throw new StartupException("the tables can't be created: " + e.getMessage(), e);
+        }
+        Idempotency idempotency = idempotency(pool, settings.terms(), resources);
+        Payments payments = new Payments(new PaymentStore(pool), gateways.apply(books), true);
+        try {
+            HttpServer http = resources.add(new HttpServer(
+                    settings.port(), context -> register(context, idempotency, payments, new HealthResource(pool))));
+            http.start();
+            return http;
+        } catch (IOException | LifecycleException e) {
+            throw new StartupException("the HTTP server can't be started on port " + settings.port() + ": " + e, e);
+        }
+    }
+
+    private static Idempotency idempotency(DataSource pool, Terms terms, Resources resources) {
+        PostgresLeaseStore store = resources.add(PostgresLeaseStore.create(pool));
+        resources.add(ExpiryCleaner.start("idempotency_key", store::purgeExpired));
+        return Idempotency.builder(store)
+                // The only method that does anything here: a PATCH needs no key to be refused.
+                .methods("POST")
+                .lease(terms.lease())
+                .retention(terms.retention())
+                .build();
+    }
+
+    /** Filters stand in the order in which they are added. */
+    private static void register(
+            ServletContext context, Idempotency idempotency, Payments payments, HealthResource health) {
+        EnumSet<DispatcherType> requests = EnumSet.of(DispatcherType.REQUEST);
+        context.addFilter("merchants", new MerchantFilter()).addMappingForUrlPatterns(requests, true, "/payments/*");
+        context.addFilter("idempotency", new IdempotencyFilter(idempotency))
+                .addMappingForUrlPatterns(requests, true, "/payments/*");
+        context.addServlet("payments", new Endpoint(new PaymentsResource(payments)))
+                .addMapping("/payments/*");
+        context.addServlet("health", new Endpoint(health)).addMapping("/health");
+        context.addServlet("nothing", new Endpoint((request, response) -> {
+                    throw ApiProblem.notFound();
+                }))
+                .addMapping("/");
+    }
+
+    /** Before anything else is started: the likeliest mistake, told at once and in words. */
+    private static void requireFree(int port) throws StartupException {
+        try {
+            new ServerSocket(port).close();
+        } catch (IOException e) {
+            throw new StartupException("PORT " + port + " can't be listened on: " + e.getMessage(), e);
+        }
+    }
+
+    /** Warnings only, in one line each, unless the JVM was started with a configuration of its own. */
+    static void configureLogging() throws IOException {
+        if (System.getProperty("java.util.logging.config.file") == null) {
+            try (InputStream configuration = PaymentsApi.class.getResourceAsStream("logging.properties")) {
+                LogManager.getLogManager().readConfiguration(configuration);
+            }
+        }
+    }
+
+    /** The port that is listened on. */
+    int port() {
+        return http.port();
+    }
+
+    private String greeting() {
+        String address = "http://localhost:" + port();
+        return """
+                payments-api is ready at %s
+                Pay, and repeat yourself:
+                curl -i %s/payments -H 'Authorization: Bearer sk_demo_alice' -H 'Idempotency-Key: %s' \
+                -H 'Content-Type: application/json' \
+                -d '{"amount": 1250, "currency": "EUR", "source": "tok_visa", "reference": "order-1001"}'
+                """.formatted(address, address, UUID.randomUUID());
+    }
+
+    /** Lets the requests that are running end, within bounds, and stops all parts. */
+    @Override
+    public void close() {
+        resources.close();
+    }
+}

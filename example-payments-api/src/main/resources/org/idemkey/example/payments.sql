@@ -1,0 +1,22 @@
+CREATE TABLE IF NOT EXISTS payment (
+    id          text        PRIMARY KEY,
+    merchant    text        NOT NULL,
+    amount      bigint      NOT NULL CHECK (amount > 0),
+    currency    char(3)     NOT NULL,
+    reference   text        NOT NULL,
+    charge_id   text        NOT NULL,
+    created_at  timestamptz NOT NULL
+);
+-- Not unique: that a merchant pays twice for one reference may be meant, and idempotency is the key's affair.
+CREATE INDEX IF NOT EXISTS payment_merchant_reference ON payment (merchant, reference);
+
+-- The books of the simulated gateway. A real one's would be out of our reach.
+CREATE TABLE IF NOT EXISTS gateway_charge (
+    charge_key  text        PRIMARY KEY,
+    id          text        NOT NULL UNIQUE,
+    amount      bigint      NOT NULL,
+    currency    char(3)     NOT NULL,
+    source      text        NOT NULL,
+    reference   text        NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now()
+);
