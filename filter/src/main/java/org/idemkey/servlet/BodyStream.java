@@ -1,28 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import static java.util.Objects.requireNonNull;
+
 import jakarta.servlet.ReadListener;
 import jakarta.servlet.ServletInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.idemkey.RequestBody;
+import org.jspecify.annotations.Nullable;
 
 /** The body, read again. All of it is there, so reading never blocks. */
 final class BodyStream extends ServletInputStream {
 
     private final InputStream in;
+    private final Consumer<HandlerCallback> later;
     private long remaining;
+    private @Nullable ReadListener listener;
+    private volatile boolean inCallback;
+    private final AtomicBoolean endTold = new AtomicBoolean();
 
-    BodyStream(RequestBody body) {
+    /**
+     * @param later runs a callback when the handler's thread has returned, or at once on a thread of the container's;
+     *     throws an IllegalStateException if the request isn't asynchronous
+     */
+    BodyStream(RequestBody body, Consumer<HandlerCallback> later) {
         in = body.openStream();
         remaining = body.length();
+        this.later = later;
     }
 
     @Override
     public int read() throws IOException {
         int b = in.read();
         if (b >= 0) {
-            remaining--;
+            advance(1);
         }
         return b;
     }
@@ -31,7 +45,7 @@ final class BodyStream extends ServletInputStream {
     public int read(byte[] target, int offset, int length) throws IOException {
         int read = in.read(target, offset, length);
         if (read > 0) {
-            remaining -= read;
+            advance(read);
         }
         return read;
     }
@@ -39,8 +53,16 @@ final class BodyStream extends ServletInputStream {
     @Override
     public long skip(long count) throws IOException {
         long skipped = in.skip(count);
-        remaining -= skipped;
+        advance(skipped);
         return skipped;
+    }
+
+    private void advance(long count) {
+        remaining -= count;
+        if (remaining == 0 && listener != null && !inCallback) {
+            // A listener that reads on a thread of its own is told of the end as well.
+            later.accept(new Listening(listener));
+        }
     }
 
     @Override
@@ -59,7 +81,41 @@ final class BodyStream extends ServletInputStream {
     }
 
     @Override
-    public void setReadListener(ReadListener listener) {
-        throw new IllegalStateException("not in asynchronous mode");
+    public void setReadListener(ReadListener readListener) {
+        requireNonNull(readListener, "listener");
+        if (listener != null) {
+            throw new IllegalStateException("there is a read listener already");
+        }
+        later.accept(new Listening(readListener));
+        listener = readListener;
+    }
+
+    private final class Listening implements HandlerCallback {
+
+        private final ReadListener reader;
+
+        Listening(ReadListener reader) {
+            this.reader = reader;
+        }
+
+        @Override
+        public void call() throws IOException {
+            inCallback = true;
+            try {
+                if (!isFinished()) {
+                    reader.onDataAvailable();
+                }
+                if (isFinished() && endTold.compareAndSet(false, true)) {
+                    reader.onAllDataRead();
+                }
+            } finally {
+                inCallback = false;
+            }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            reader.onError(failure);
+        }
     }
 }

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.ServletInputStream;
-import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
@@ -27,16 +26,19 @@ import org.idemkey.RequestBody;
 import org.jspecify.annotations.Nullable;
 
 /** A request whose body was read before its handler came: the handler reads it again, in any way that servlets know. */
-final class BufferedRequest extends HttpServletRequestWrapper {
+class BufferedRequest extends HttpServletRequestWrapper {
 
     private final RequestBody body;
+    private final ServletResponse response;
     private @Nullable BodyStream stream;
     private @Nullable BufferedReader reader;
     private @Nullable FormParameters form;
 
-    BufferedRequest(HttpServletRequest request, RequestBody body) {
+    /** @param response the one that goes with it to the handler */
+    BufferedRequest(HttpServletRequest request, RequestBody body, ServletResponse response) {
         super(request);
         this.body = body;
+        this.response = response;
     }
 
     @Override
@@ -45,7 +47,7 @@ final class BufferedRequest extends HttpServletRequestWrapper {
             throw new IllegalStateException("getReader() has been called for this request");
         }
         if (stream == null) {
-            stream = new BodyStream(body);
+            stream = new BodyStream(body, this::later);
         }
         return stream;
     }
@@ -138,19 +140,23 @@ final class BufferedRequest extends HttpServletRequestWrapper {
         return major > 6 || (major == 6 && getServletContext().getMinorVersion() >= 1);
     }
 
-    /** What a handler does after it has returned can't be recorded yet, so it is refused rather than done unprotected. */
-    @Override
-    public boolean isAsyncSupported() {
-        return false;
-    }
-
+    /** Without arguments too the handler keeps this request; the container's own has no body any more. */
     @Override
     public AsyncContext startAsync() {
-        throw new IllegalStateException("a protected request can't be asynchronous");
+        return super.startAsync(this, response);
     }
 
-    @Override
-    public AsyncContext startAsync(ServletRequest request, ServletResponse response) {
-        return startAsync();
+    /** Whether the handler goes on asynchronously, and the body with it: then it is closed at the end of that. */
+    boolean closesBody() {
+        if (!isAsyncStarted()) {
+            return false;
+        }
+        getAsyncContext().addListener(new BodyCloser(body));
+        return true;
+    }
+
+    /** Runs a callback when the handler's thread has returned, or at once on a thread of the container's. */
+    void later(HandlerCallback callback) {
+        getAsyncContext().start(callback::run);
     }
 }

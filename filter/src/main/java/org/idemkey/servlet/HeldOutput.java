@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import static java.util.Objects.requireNonNull;
+
 import jakarta.servlet.ServletOutputStream;
 import jakarta.servlet.WriteListener;
 import java.io.IOException;
@@ -50,11 +52,11 @@ final class HeldOutput extends ServletOutputStream {
 
     @Override
     public boolean isReady() {
-        return true;
+        return response.isReady();
     }
 
     @Override
     public void setWriteListener(WriteListener listener) {
-        throw new IllegalStateException("not in asynchronous mode");
+        response.listen(requireNonNull(listener, "listener"));
     }
 }

@@ -2,10 +2,12 @@
 package org.idemkey.servlet;
 
 import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServletResponse;
 import jakarta.servlet.http.HttpServletResponseWrapper;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.io.UnsupportedEncodingException;
 import java.nio.charset.Charset;
 import java.util.Map;
@@ -16,78 +18,49 @@ import org.idemkey.StoredResponse;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handler's response: its body is held back until the claim has ended, so that no client sees an answer that isn't
- * recorded. The handler meets the rules that it would meet without us.
- *
- * <table>
- * <caption>States</caption>
- * <tr><th>state</th><th>what the handler sees</th><th>what the client sees</th><th>left by</th></tr>
- * <tr><td>HOLDING</td><td>nothing committed</td><td>nothing</td><td>flush, a full buffer, the declared length, error or
- *   redirect: COMMITTED; past the limit: STREAMING</td></tr>
- * <tr><td>COMMITTED</td><td>committed: status and headers are frozen</td><td>nothing</td><td>past the limit, and at once
- *   where the type is a stream's: STREAMING</td></tr>
- * <tr><td>STREAMING</td><td>committed</td><td>what was held, then all that follows, as it is written</td><td>the end</td></tr>
- * <tr><td>REPLACED</td><td>committed; what it writes is dropped</td><td>nothing, until another answer is sent at the
- *   end</td><td>the end</td></tr>
- * </table>
- *
- * <p>To STREAMING leads only the recording of a tombstone, or a status that isn't kept anyway; if the claim turns out to
- * be lost then, to REPLACED.
+ * The handler's response. The handler meets the rules that it would meet without us; its body, errors and redirects are
+ * held back until the claim has ended, so that no client sees an answer that isn't recorded.
  */
 final class HeldResponse extends RecordingResponse {
 
-    private enum State {
-        HOLDING,
-        COMMITTED,
-        STREAMING,
-        REPLACED
+    /** What the response has to know of the request's life. */
+    interface Life extends HeldBody.Tombstones {
+
+        /** Whether an asynchronous dispatch has gone past our filter: then nobody will send at its end what is held. */
+        boolean isBeyondReach();
+
+        /**
+         * Runs a callback of the handler's when its thread has returned, or at once on a thread of the container's.
+         *
+         * @throws IllegalStateException if the request isn't asynchronous
+         */
+        void later(HandlerCallback callback);
     }
 
-    /** Ends the claim before the first byte of a streamed answer leaves. */
-    interface Tombstones {
+    private final Life life;
+    private final HeldBody body;
 
-        /** The answer to be sent in place of the handler's; null if the handler's may leave. */
-        @Nullable
-        StoredResponse record(int status);
-    }
-
-    private final Tombstones tombstones;
-    private final int limit;
-    private final Set<String> streamedTypes;
-    private final HeldBytes held = new HeldBytes();
-
-    private State state = State.HOLDING;
     private @Nullable HeldOutput output;
     private @Nullable HeldWriter encoder;
     private @Nullable PrintWriter writer;
-    private boolean flushed;
-    private boolean closed;
     private boolean isError;
     private @Nullable String errorMessage;
-    private @Nullable StoredResponse replacement;
     private boolean trailers;
 
-    /**
-     * @param limit how many bytes of body are held back at most
-     * @param streamedTypes the media types that are sent as they are flushed
-     */
-    HeldResponse(HttpServletResponse response, Tombstones tombstones, int limit, Set<String> streamedTypes) {
+    HeldResponse(HttpServletResponse response, Life life, int limit, Set<String> streamedTypes) {
         super(response);
-        this.tombstones = tombstones;
-        this.limit = limit;
-        this.streamedTypes = streamedTypes;
+        this.life = life;
+        body = new HeldBody(this, response, life, limit, streamedTypes);
+    }
+
+    private HttpServletResponse container() {
+        return (HttpServletResponse) getResponse();
     }
 
     // What the filter asks and does
 
-    boolean isStreaming() {
-        return state == State.STREAMING;
-    }
-
-    /** What is to be sent in place of all that the handler did; null if nothing is. */
-    @Nullable
-    StoredResponse replacement() {
-        return replacement;
+    HeldBody body() {
+        return body;
     }
 
     /** The handler is done: an encoding that has an end gets it. */
@@ -95,114 +68,84 @@ final class HeldResponse extends RecordingResponse {
         if (encoder != null) {
             encoder.end();
         }
-        if (declaredLength() >= 0 && held.size() > declaredLength()) {
-            held.truncate((int) declaredLength());
-        }
     }
 
     /** The whole answer, as it is to be recorded. */
     StoredResponse toStored() {
         int status = getStatus();
-        if (status < 100 || status > 999) {
+        if (body.isStreaming()) {
+            return StoredResponse.tombstone(status);
+        } else if (status < 100 || status > 999) {
             // No HTTP status; whatever the container makes of it can't be given again.
             return StoredResponse.tombstone(SC_INTERNAL_SERVER_ERROR);
         }
         return isError
                 ? StoredResponse.errorPage(status, recorded(), errorMessage == null ? "" : errorMessage)
-                : StoredResponse.of(status, recorded(), hasBody(status) ? held.toBytes() : Bytes.EMPTY);
+                : StoredResponse.of(status, recorded(), hasBody(status) ? body.toBytes() : Bytes.EMPTY);
     }
 
-    /** Sends what was held back, the way that the handler chose. */
+    /** Sends what was held back, in the way that the handler chose. */
     void send() throws IOException {
         if (isError) {
-            Answers.sendError((HttpServletResponse) getResponse(), getStatus(), errorMessage);
-            return;
-        }
-        if (state == State.STREAMING) {
-            return;
-        }
-        if (hasBody(getStatus())) {
-            if (!trailers && (declaredLength() >= 0 || !(getResponse() instanceof HttpServletResponseWrapper))) {
-                super.setContentLengthLong(held.size());
+            Answers.sendError(container(), getStatus(), errorMessage);
+        } else if (!body.isStreaming()) {
+            Bytes bytes = hasBody(getStatus()) ? body.toBytes() : Bytes.EMPTY;
+            // An outer layer that wraps the response may make it longer or shorter; then the length is its affair.
+            boolean ours = !trailers && !(container() instanceof HttpServletResponseWrapper);
+            if (hasBody(getStatus()) && (ours || declaredLength() >= 0)) {
+                container().setContentLengthLong(bytes.length());
             }
-            if (held.size() > 0 || closed) {
-                held.writeTo(super.getOutputStream());
-            }
-        }
-        if (closed) {
-            super.getOutputStream().close();
-        } else if (flushed) {
-            super.flushBuffer();
+            body.send(bytes);
         }
     }
 
-    /** Forgets the body: an exception goes on to the container, whose answer it will be. */
-    void discard() {
-        held.clear();
-        closed = true;
+    /** Sends another answer in place of the handler's, of which nothing has left. */
+    void send(StoredResponse instead) throws IOException {
+        backToOuter();
+        Answers.send(container(), instead);
     }
 
     private static boolean hasBody(int status) {
         return status >= 200 && status != SC_NO_CONTENT && status != SC_NOT_MODIFIED;
     }
 
-    // The body
+    // What the handler's stream and writer do
 
     void write(byte[] bytes, int offset, int length) throws IOException {
-        if (closed || state == State.REPLACED) {
-            return;
+        if (life.isBeyondReach() && !body.isStreaming()) {
+            body.stream();
         }
-        if (state != State.STREAMING && held.size() + (long) length > limit) {
-            stream();
-        }
-        if (state == State.STREAMING) {
-            super.getOutputStream().write(bytes, offset, length);
-        } else if (state != State.REPLACED) {
-            held.write(bytes, offset, length);
-            if (held.size() > getBufferSize() || isComplete()) {
-                commit();
-            }
-        }
-    }
-
-    private boolean isComplete() {
-        return declaredLength() > 0 && held.size() >= declaredLength();
-    }
-
-    private void commit() throws IOException {
-        if (state == State.HOLDING) {
-            state = State.COMMITTED;
-        }
-        if (state == State.COMMITTED && streamedTypes.contains(MediaType.of(getContentType()))) {
-            stream();
-        }
-    }
-
-    private void stream() throws IOException {
-        replacement = tombstones.record(getStatus());
-        if (replacement != null) {
-            state = State.REPLACED;
-        } else {
-            state = State.STREAMING;
-            if (declaredLength() >= 0) {
-                super.setContentLengthLong(declaredLength());
-            }
-            held.writeTo(super.getOutputStream());
-        }
-        held.clear();
+        body.write(bytes, offset, length);
     }
 
     void close() throws IOException {
-        if (closed) {
-            return;
-        }
-        if (encoder != null) {
+        if (encoder != null && !body.isClosed()) {
             encoder.end();
         }
-        commit();
-        closed = true;
-        if (state == State.STREAMING) {
-            super.getOutputStream().close();
+        body.close();
+    }
+
+    boolean isReady() {
+        return body.isReady();
+    }
+
+    void listen(WriteListener listener) {
+        try {
+            if (body.listen(listener)) {
+                life.later(new HandlerCallback() {
+                    @Override
+                    public void call() throws IOException {
+                        listener.onWritePossible();
+                    }
+
+                    @Override
+                    public void onError(Throwable failure) {
+                        listener.onError(failure);
+                    }
+                });
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -241,26 +184,17 @@ final class HeldResponse extends RecordingResponse {
 
     @Override
     public void flushBuffer() throws IOException {
-        if (closed) {
-            return;
-        }
-        flushed = true;
-        commit();
-        if (state == State.STREAMING) {
-            super.flushBuffer();
-        }
+        body.flush();
     }
 
     @Override
     public boolean isCommitted() {
-        return state != State.HOLDING || getResponse().isCommitted();
+        return body.isCommitted() || getResponse().isCommitted();
     }
 
     @Override
     void lengthDeclared() {
-        if (isComplete()) {
-            state = State.COMMITTED;
-        }
+        body.lengthDeclared();
     }
 
     @Override
@@ -281,7 +215,7 @@ final class HeldResponse extends RecordingResponse {
     }
 
     private void forgetBody() {
-        held.clear();
+        body.clear();
         if (encoder != null) {
             encoder.restart();
         }
@@ -290,7 +224,7 @@ final class HeldResponse extends RecordingResponse {
     @Override
     public void setBufferSize(int size) {
         refuseIfCommitted();
-        if (held.size() > 0) {
+        if (body.size() > 0) {
             throw new IllegalStateException("content has been written");
         }
         super.setBufferSize(size);
@@ -320,14 +254,14 @@ final class HeldResponse extends RecordingResponse {
         refuseIfCommitted();
         if (status < 200) {
             // An interim response, or a container's own way to cut the connection: neither is the answer.
-            Answers.sendError((HttpServletResponse) getResponse(), status, message);
+            Answers.sendError(container(), status, message);
             return;
         }
         resetBuffer();
         setStatus(status);
         isError = true;
         errorMessage = message;
-        finish();
+        body.finish();
     }
 
     @Override
@@ -349,7 +283,7 @@ final class HeldResponse extends RecordingResponse {
      * The location is sent as it was given, relative or not (RFC 9110 §10.2.2): whether a container would make it
      * absolute is its own choice, and a replay must not depend on the host that it is asked through.
      */
-    @SuppressWarnings("unused") // Servlet 6.1 added it and calls it; on 6.0 only the methods above do.
+    @SuppressWarnings("unused") // Servlet 6.1 added it, with an exception that containers may throw and we need not.
     public void sendRedirect(@Nullable String location, int status, boolean clearBuffer) throws IOException {
         refuseIfCommitted();
         if (location == null) {
@@ -360,12 +294,6 @@ final class HeldResponse extends RecordingResponse {
         }
         setStatus(status);
         setHeader("Location", location);
-        finish();
-    }
-
-    /** To the handler the response is over; whatever it still writes is ignored. */
-    private void finish() {
-        state = State.COMMITTED;
-        closed = true;
+        body.finish();
     }
 }

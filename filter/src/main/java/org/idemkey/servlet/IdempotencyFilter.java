@@ -57,6 +57,7 @@ public final class IdempotencyFilter implements Filter {
     private @Nullable Idempotency engine;
     private Set<String> streamedTypes;
     private @Nullable AutoCloseable ownStore;
+    private volatile boolean mappedToAsync;
 
     /** For containers: {@link #init} makes the engine from the init parameters. */
     public IdempotencyFilter() {
@@ -106,14 +107,29 @@ public final class IdempotencyFilter implements Filter {
         if (engine == null) {
             throw new IllegalStateException("init() has not been called");
         }
-        if (request instanceof HttpServletRequest httpRequest
-                && response instanceof HttpServletResponse httpResponse
-                && engine.protects(httpRequest.getMethod())
-                && isNew(httpRequest)) {
+        if (!(request instanceof HttpServletRequest httpRequest)
+                || !(response instanceof HttpServletResponse httpResponse)
+                || !engine.protects(httpRequest.getMethod())) {
+            chain.doFilter(request, response);
+        } else if (isNew(httpRequest)) {
             protect(engine, httpRequest, httpResponse, chain);
+        } else if (request.getDispatcherType() == DispatcherType.ASYNC
+                && request.getAttribute(Exchange.ATTRIBUTE) instanceof Exchange exchange
+                && exchange.isOf(this)) {
+            mappedToAsync = true;
+            exchange.dispatched(request, response, chain);
         } else {
             chain.doFilter(request, response);
         }
+    }
+
+    /** Whether an ASYNC dispatch has ever come through here; there is no other way to know how a filter is mapped. */
+    boolean isMappedToAsync() {
+        return mappedToAsync;
+    }
+
+    Set<String> streamedTypes() {
+        return streamedTypes;
     }
 
     /** A request is claimed once, by whichever filter comes first; fragments and error pages are no requests. */
@@ -129,21 +145,32 @@ public final class IdempotencyFilter implements Filter {
             Idempotency engine, HttpServletRequest request, HttpServletResponse response, FilterChain chain)
             throws IOException, ServletException {
         IncomingRequest incoming = new IncomingRequest(request);
+        boolean handedOver = false;
         try {
             Decision decision = engine.decide(incoming);
             RequestBody body = incoming.takenBody();
             if (decision instanceof Decision.Respond respond) {
                 Answers.send(response, respond.response());
             } else if (decision instanceof Decision.Proceed proceed) {
-                new Exchange(engine, proceed.lease(), request, requireNonNull(body), response, streamedTypes)
-                        .run(chain);
+                Exchange exchange =
+                        new Exchange(this, engine, proceed.lease(), request, requireNonNull(body), response);
+                handedOver = true;
+                exchange.run(chain);
             } else {
                 request.setAttribute(passed, true);
-                // Failing open, or only watching: the handler gets the body that we have taken.
-                chain.doFilter(body == null ? request : new BufferedRequest(request, body), response);
+                if (body == null) {
+                    chain.doFilter(request, response);
+                } else {
+                    // Failing open, or only watching: the handler gets the body that we have taken.
+                    BufferedRequest buffered = new BufferedRequest(request, body, response);
+                    chain.doFilter(buffered, response);
+                    handedOver = buffered.closesBody();
+                }
             }
         } finally {
-            incoming.close();
+            if (!handedOver) {
+                incoming.close();
+            }
         }
     }
 

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 import org.apache.catalina.Context;
 import org.apache.catalina.LifecycleException;
 import org.apache.catalina.connector.Connector;
+import org.apache.catalina.core.StandardContext;
 import org.apache.catalina.startup.Tomcat;
 import org.apache.coyote.http2.Http2Protocol;
 import org.apache.tomcat.util.descriptor.web.ErrorPage;
@@ -38,6 +39,11 @@ final class TomcatServer implements ServletServer {
         connector.addUpgradeProtocol(new Http2Protocol());
         tomcat.setConnector(connector);
         Context context = tomcat.addContext("", directory.toString());
+        // Look for leaks by means that need --add-opens; others are looked for by tests.
+        StandardContext standard = (StandardContext) context;
+        standard.setClearReferencesObjectStreamClassCaches(false);
+        standard.setClearReferencesRmiTargets(false);
+        standard.setClearReferencesThreadLocals(false);
         context.addServletContainerInitializer((classes, servletContext) -> app.register(servletContext), Set.of());
         app.statusPages().forEach((status, location) -> {
             ErrorPage page = new ErrorPage();

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.servlet;
+
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.ServletRequest;
+import jakarta.servlet.ServletResponse;
+import jakarta.servlet.http.HttpServletRequest;
+import org.idemkey.RequestBody;
+
+/** The request of a handler that runs under a claim: what it does asynchronously belongs to the claim too. */
+final class ClaimedRequest extends BufferedRequest {
+
+    private final Exchange exchange;
+    private final HeldResponse response;
+
+    ClaimedRequest(HttpServletRequest request, RequestBody body, HeldResponse response, Exchange exchange) {
+        super(request, body, response);
+        this.exchange = exchange;
+        this.response = response;
+    }
+
+    /** The wrappers stay in place: with the originals the handler would write past the claim (Servlet 6.1 §2.3.3.3). */
+    @Override
+    public AsyncContext startAsync() {
+        return exchange.startAsync(() -> getRequest().startAsync(this, response), true);
+    }
+
+    @Override
+    public AsyncContext startAsync(ServletRequest servletRequest, ServletResponse servletResponse) {
+        boolean original = servletRequest == this && servletResponse == response;
+        return exchange.startAsync(() -> getRequest().startAsync(servletRequest, servletResponse), original);
+    }
+
+    @Override
+    public AsyncContext getAsyncContext() {
+        AsyncContext context = exchange.asyncContext();
+        return context == null ? super.getAsyncContext() : context;
+    }
+
+    @Override
+    void later(HandlerCallback callback) {
+        exchange.later(callback);
+    }
+}
