@@ -140,6 +140,11 @@ final class KeyTable {
         boolean isLapsed() {
             return response == null && remaining.isZero();
         }
+
+        /** Whether its owner fell silent, and neither committed anything nor ever will. */
+        boolean leftNothing() {
+            return isLapsed() && joined && !confirmed;
+        }
     }
 
     /** A lease that is kept alive. */

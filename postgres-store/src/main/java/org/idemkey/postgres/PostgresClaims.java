@@ -30,7 +30,7 @@ public final class PostgresClaims {
             "SELECT scope, key, claim_token, attempt, confirmed, response_code, created_at,"
                     + " lease_until, expires_at, CASE WHEN expires_at <= now() THEN 'EXPIRED'"
                     + " WHEN response_code IS NOT NULL THEN 'COMPLETED' WHEN lease_until > now() THEN 'IN_FLIGHT'"
-                    + " WHEN joined THEN 'ABANDONED' ELSE 'OUTCOME_UNKNOWN' END AS state FROM ";
+                    + " WHEN joined AND NOT confirmed THEN 'ABANDONED' ELSE 'OUTCOME_UNKNOWN' END AS state FROM ";
 
     private final Jdbc jdbc;
     private final KeyTable table;

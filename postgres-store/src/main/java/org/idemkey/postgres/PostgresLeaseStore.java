@@ -72,7 +72,16 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
 
     @Override
     public Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms) {
-        Request request = new Request(key, fingerprint, terms, UUID.randomUUID(), false);
+        return claim(key, fingerprint, terms, false);
+    }
+
+    /**
+     * Claims a key.
+     *
+     * @param joined whether a lapse will mean that nothing was committed
+     */
+    Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms, boolean joined) {
+        Request request = new Request(key, fingerprint, terms, UUID.randomUUID(), joined);
         try {
             return keptAlive(request, once(request, () -> lookAndClaim(request)));
         } catch (SQLException e) {
@@ -86,7 +95,12 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
 
     @Override
     public Claim takeOver(Lease stale, Fingerprint fingerprint, Terms terms) {
-        Request request = new Request(stale.key(), fingerprint, terms, UUID.randomUUID(), false);
+        return takeOver(stale, fingerprint, terms, false);
+    }
+
+    /** Takes a lapsed claim over, with another one that may be joined. */
+    Claim takeOver(Lease stale, Fingerprint fingerprint, Terms terms, boolean joined) {
+        Request request = new Request(stale.key(), fingerprint, terms, UUID.randomUUID(), joined);
         try {
             return keptAlive(request, once(request, () -> {
                 Claim taken = acquired(request, jdbc.call(c -> table.claimLapsed(c, request, stale.token())));
@@ -153,6 +167,16 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
     public void close() {
         cleaners.forEach(ExpiryCleaner::close);
         keeper.close();
+    }
+
+    /** Lets a lease be that has ended without this store's doing. */
+    void forget(Lease lease) {
+        keeper.forget(lease.token());
+    }
+
+    /** Frees a claim in the background, if it turns out to be unfinished. */
+    void releaseLater(Lease lease) {
+        keeper.deferRelease(lease);
     }
 
     /** A cleaner that nobody else holds, so that it ends with the store. */
@@ -224,7 +248,7 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
             return acquired(request, jdbc.call(c -> table.claimExpired(c, request, row.token())));
         }
         if (row.isLapsed() && row.requestHash().equals(request.fingerprint().hex())) {
-            return row.joined()
+            return row.leftNothing()
                     ? acquired(request, jdbc.call(c -> table.claimLapsed(c, request, row.token())))
                     : lapsed(request);
         }
@@ -237,7 +261,7 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
      */
     private @Nullable Claim lapsed(Request request) throws SQLException {
         Seen row = jdbc.call(c -> table.look(c, request.key())).orElse(null);
-        if (row == null || row.expired() || row.joined()) {
+        if (row == null || row.expired() || row.leftNothing()) {
             return null;
         }
         return told(request, row);
