@@ -71,6 +71,10 @@ public final class ExpiryCleaner implements AutoCloseable {
         default void failed(String name, RuntimeException cause) {}
     }
 
+    Thread thread() {
+        return thread;
+    }
+
     private void run() {
         try {
             while (!closing.await(pause(), TimeUnit.NANOSECONDS)) {
@@ -87,7 +91,7 @@ public final class ExpiryCleaner implements AutoCloseable {
     }
 
     /** One round over all tables: batches, until there is less than a batch to be had. */
-    void sweep() {
+    private void sweep() {
         purges.forEach((name, purge) -> {
             long total = 0;
             try {

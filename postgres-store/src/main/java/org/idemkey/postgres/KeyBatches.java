@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class KeyBatches {
 
     private static final String BOUNDED = "(SELECT set_config('lock_timeout', ?, true)) AS bounded";
-    /** The names of {@link KeyTable#SEEN}, which the statement within has worked out. */
+    /** The names of {@link KeySql#SEEN}, which the statement within has worked out. */
     private static final String CLAIMED = "claim_token, request_hash, attempt, joined, confirmed, response_code,"
             + " response_headers, response_body, expired, remaining";
 
@@ -57,14 +57,14 @@ final class KeyBatches {
                 + " AS a (scope, key, request_hash, claim_token, joined, lease, retention, n)" + FEW
                 + "), existing AS MATERIALIZED ("
                 + "SELECT a.n, k.* FROM asked AS a CROSS JOIN LATERAL"
-                + " (SELECT " + KeyTable.SEEN + " FROM " + t + " AS k" + ofKey + " LIMIT 1) AS k"
+                + " (SELECT " + KeySql.SEEN + " FROM " + t + " AS k" + ofKey + " LIMIT 1) AS k"
                 + "), claimed AS ("
                 + "INSERT INTO " + t + " (scope, key, request_hash, claim_token, joined, lease_until, expires_at)"
                 + " SELECT a.scope, a.key, a.request_hash, a.claim_token, a.joined,"
                 + " now() + a.lease" + IN + ", now() + a.retention" + IN
                 + " FROM asked AS a WHERE NOT EXISTS (SELECT FROM existing AS e WHERE e.n = a.n) ORDER BY a.n"
                 + " ON CONFLICT (scope, key) DO NOTHING"
-                + " RETURNING scope, key, " + KeyTable.SEEN
+                + " RETURNING scope, key, " + KeySql.SEEN
                 + ") SELECT * FROM existing UNION ALL SELECT a.n, c.* FROM asked AS a CROSS JOIN LATERAL"
                 + " (SELECT " + CLAIMED + " FROM claimed AS k" + ofKey + ") AS c";
 

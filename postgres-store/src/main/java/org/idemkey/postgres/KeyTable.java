@@ -21,102 +21,17 @@ import org.idemkey.Terms;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every statement that the lease store sends for one key, one method each; {@link KeyBatches} has those for many. Rules
- * that all of them keep:
- *
- * <ul>
- *   <li>The database's {@code now()} is the only clock; parameters are durations, never instants.
- *   <li>A row is found by its primary key, and written only where its claim token is the one that was seen.
- *   <li>Waiting for another transaction's lock is bounded within the statement itself, as a transaction-pooling proxy
- *       has no session to set it for: {@code set_config(…, true)} lasts as long as the transaction. It stands among the
- *       conditions, so that it is evaluated before the row is locked.
- *   <li>One transaction for each statement: each look has a snapshot of its own.
- * </ul>
+ * The key table through JDBC, a method for each statement of {@link KeySql}, for one key; {@link KeyBatches} has
+ * those for many. Each is given a connection, and is a transaction of its own.
  */
 final class KeyTable {
 
-    private static final String BOUNDED = "set_config('lock_timeout', ?, true) IS NOT NULL";
-    private static final String IN = "now() + ? * interval '1 millisecond'";
-    /** What {@link #read} reads. */
-    static final String SEEN = "claim_token, request_hash, attempt, joined, confirmed, response_code,"
-            + " response_headers, response_body, expires_at <= now() AS expired,"
-            + " ceil(extract(epoch FROM lease_until - now()) * 1000) AS remaining";
-
+    private final KeySql sql;
     private final String lockTimeout;
-    private final String claim;
-    private final String look;
-    private final String claimExpired;
-    private final String claimLapsed;
-    private final String complete;
-    private final String isRecorded;
-    private final String release;
-    private final String confirm;
-    private final String renew;
-    private final String purge;
 
     KeyTable(TableName table, Duration lockTimeout) {
+        sql = new KeySql(table);
         this.lockTimeout = Long.toString(lockTimeout.toMillis());
-        String t = table.sql();
-
-        // A new key and a replay take one round trip each, and a replay writes nothing. Neither row: the insert met one
-        // that this snapshot can't see.
-        claim = "WITH existing AS MATERIALIZED ("
-                + "SELECT " + SEEN + " FROM " + t + " WHERE scope = ? AND key = ?"
-                + "), claimed AS ("
-                + "INSERT INTO " + t + " (scope, key, request_hash, claim_token, joined, lease_until, expires_at)"
-                + " SELECT ?, ?, ?, ?, ?, " + IN + ", " + IN
-                + " WHERE NOT EXISTS (SELECT FROM existing) AND " + BOUNDED
-                + " ON CONFLICT (scope, key) DO NOTHING"
-                + " RETURNING " + SEEN
-                + ") SELECT * FROM existing UNION ALL SELECT * FROM claimed";
-
-        // The latest version of the row, unless somebody holds it: a business transaction that confirms, for one.
-        look = "SELECT " + SEEN + " FROM " + t + " WHERE scope = ? AND key = ? FOR SHARE NOWAIT";
-
-        String newClaim = " SET request_hash = ?, claim_token = ?, joined = ?, lease_until = " + IN + ", expires_at = "
-                + IN + ", created_at = now(), confirmed = false";
-        String ofKey = " WHERE scope = ? AND key = ?";
-        String ofClaim = ofKey + " AND claim_token = ?";
-
-        claimExpired = "UPDATE " + t + newClaim
-                + ", attempt = 1, response_code = NULL, response_headers = NULL, response_body = NULL"
-                + ofClaim + " AND expires_at <= now() AND " + BOUNDED + " RETURNING attempt";
-        claimLapsed = "UPDATE " + t + newClaim + ", attempt = attempt + 1"
-                + ofClaim + " AND request_hash = ? AND response_code IS NULL AND NOT confirmed"
-                + " AND lease_until <= now() AND expires_at > now() AND " + BOUNDED + " RETURNING attempt";
-
-        // No column of these is indexed, so the new version stays on the row's own page.
-        complete = "UPDATE " + t + " SET response_code = ?, response_headers = CAST(? AS jsonb), response_body = ?"
-                + ofClaim + " AND response_code IS NULL AND " + BOUNDED;
-        confirm = "UPDATE " + t + " SET confirmed = true" + ofClaim + " AND response_code IS NULL";
-
-        isRecorded = "SELECT FROM " + t + ofClaim + " AND response_code IS NOT NULL";
-        release = "DELETE FROM " + t + ofClaim + " AND response_code IS NULL AND " + BOUNDED;
-
-        // Answers which claims the snapshot still has. A row that is locked at this moment is skipped, not lost.
-        String ofOurs = " FROM " + t + " AS k JOIN ours USING (scope, key, claim_token)"
-                + " WHERE k.response_code IS NULL AND k.expires_at > now()";
-        renew = "WITH ours AS ("
-                + "SELECT * FROM unnest(CAST(? AS text[]), CAST(? AS text[]), CAST(? AS uuid[]), CAST(? AS bigint[]))"
-                + " AS o (scope, key, claim_token, lease)"
-                + "), held AS ("
-                + "SELECT k.claim_token" + ofOurs
-                + "), unlocked AS ("
-                + "SELECT k.scope, k.key, k.claim_token, ours.lease" + ofOurs
-                + " ORDER BY k.scope, k.key FOR NO KEY UPDATE OF k SKIP LOCKED"
-                + "), renewed AS ("
-                + "UPDATE " + t
-                + " AS k SET lease_until = now() + u.lease * interval '1 millisecond' FROM unlocked AS u"
-                + " WHERE k.scope = u.scope AND k.key = u.key AND k.claim_token = u.claim_token"
-                + " AND k.response_code IS NULL"
-                + ") SELECT claim_token FROM held";
-
-        // Rows are locked before they go, and judged again once they are: a new claim may have taken a row's place.
-        purge = "WITH doomed AS MATERIALIZED ("
-                + "SELECT scope, key FROM " + t + " WHERE expires_at <= now()"
-                + " ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED"
-                + ") DELETE FROM " + t + " AS k USING doomed AS d"
-                + " WHERE k.scope = d.scope AND k.key = d.key AND k.expires_at <= now()";
     }
 
     /**
@@ -152,7 +67,7 @@ final class KeyTable {
 
     /** Claims the key if there is no row, and answers the row; absent if it was there and couldn't be seen. */
     Optional<Seen> claim(Connection connection, Request request) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(claim)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.claim)) {
             int i = bindKey(statement, 1, request.key());
             i = bindKey(statement, i, request.key());
             i = bindClaim(statement, i, request);
@@ -163,7 +78,7 @@ final class KeyTable {
 
     /** Looks again, at the row's latest version; absent if there is none. Fails at once if the row is locked. */
     Optional<Seen> look(Connection connection, IdempotencyKey key) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(look)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.look)) {
             bindKey(statement, 1, key);
             return seen(statement);
         }
@@ -171,7 +86,7 @@ final class KeyTable {
 
     /** Claims an expired row, if its claim is still the one given; answers the attempt, which is 1. */
     OptionalInt claimExpired(Connection connection, Request request, UUID stale) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(claimExpired)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.claimExpired)) {
             int i = bindClaim(statement, 1, request);
             i = bindClaimed(statement, i, request.key(), stale);
             statement.setString(i, lockTimeout);
@@ -181,7 +96,7 @@ final class KeyTable {
 
     /** Claims a lapsed and unconfirmed row of the same request, if its claim is still the one given. */
     OptionalInt claimLapsed(Connection connection, Request request, UUID stale) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(claimLapsed)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.claimLapsed)) {
             int i = bindClaim(statement, 1, request);
             i = bindClaimed(statement, i, request.key(), stale);
             statement.setString(i, request.fingerprint().hex());
@@ -193,7 +108,7 @@ final class KeyTable {
     /** Records the response, if the claim is still the one given and unfinished; answers whether it was. */
     boolean complete(Connection connection, IdempotencyKey key, UUID token, StoredResponse response)
             throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(complete)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.complete)) {
             int i = Rows.bindResponse(statement, 1, response);
             i = bindClaimed(statement, i, key, token);
             statement.setString(i, lockTimeout);
@@ -203,7 +118,7 @@ final class KeyTable {
 
     /** Whether this very claim has a response, so that an earlier try to record it did arrive. */
     boolean isRecorded(Connection connection, IdempotencyKey key, UUID token) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(isRecorded)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.isRecorded)) {
             bindClaimed(statement, 1, key, token);
             try (ResultSet row = statement.executeQuery()) {
                 return row.next();
@@ -213,7 +128,7 @@ final class KeyTable {
 
     /** Deletes the row, if its claim is still the one given and unfinished; answers whether it was. */
     boolean release(Connection connection, IdempotencyKey key, UUID token) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(release)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.release)) {
             int i = bindClaimed(statement, 1, key, token);
             statement.setString(i, lockTimeout);
             return statement.executeUpdate() == 1;
@@ -222,7 +137,7 @@ final class KeyTable {
 
     /** Leaves the mark of a business transaction, if the claim is still the one given and unfinished. */
     boolean confirm(Connection connection, IdempotencyKey key, UUID token) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(confirm)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.confirm)) {
             bindClaimed(statement, 1, key, token);
             return statement.executeUpdate() == 1;
         }
@@ -230,7 +145,7 @@ final class KeyTable {
 
     /** Renews all of these that are still claims, and answers the tokens of those that are. */
     Set<UUID> renew(Connection connection, Collection<Renewal> renewals) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.renew)) {
             statement.setArray(
                     1,
                     array(
@@ -259,7 +174,7 @@ final class KeyTable {
 
     /** Deletes expired rows, the oldest first, and answers how many. Rows that are locked are left for next time. */
     int purge(Connection connection, int limit) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(purge)) {
+        try (PreparedStatement statement = connection.prepareStatement(sql.purge)) {
             statement.setInt(1, limit);
             return statement.executeUpdate();
         }
@@ -303,7 +218,7 @@ final class KeyTable {
         }
     }
 
-    /** Reads the current row's columns, by the names that {@link #SEEN} gives them. */
+    /** Reads the current row's columns, by the names that {@link KeySql#SEEN} gives them. */
     static Seen read(ResultSet row) throws SQLException {
         boolean finished = row.getObject("response_code") != null;
         return new Seen(

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -19,8 +18,6 @@ import org.idemkey.Lease;
 import org.idemkey.StoredResponse;
 import org.idemkey.Terms;
 import org.idemkey.postgres.KeyTable.Request;
-import org.idemkey.postgres.KeyTable.Seen;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps keys in PostgreSQL by leases: a claim is committed before the handler starts, its completion after the handler
@@ -43,12 +40,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable {
 
-    /** Looks at one key, each of which somebody else was faster than. In life, two is much. */
-    private static final int LOOKS = 100;
-
     private final Jdbc jdbc;
     private final KeyTable table;
     private final SharedStatements shared;
+    private final Claiming claiming;
     private final Keeper keeper;
     private final Queue<ExpiryCleaner> cleaners = new ConcurrentLinkedQueue<>();
 
@@ -58,6 +53,7 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
         KeyBatches batches = new KeyBatches(builder.table, builder.lockTimeout);
         shared = new SharedStatements(jdbc, table, batches, builder.timeout);
         keeper = new Keeper(jdbc, table, builder.deferredBytes);
+        claiming = new Claiming(jdbc, table, shared, keeper::abandon);
     }
 
     /** A store with the defaults that {@link Builder} tells. */
@@ -82,13 +78,10 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
      */
     Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms, boolean joined) {
         Request request = new Request(key, fingerprint, terms, UUID.randomUUID(), joined);
+        keeper.requireOpen();
         try {
-            return keptAlive(request, once(request, () -> lookAndClaim(request)));
+            return keptAlive(request, claiming.claim(request));
         } catch (SQLException e) {
-            if (Jdbc.isBroken(e)) {
-                // The claim may be there all the same, and nobody will run for it.
-                keeper.abandon(request);
-            }
             throw Jdbc.failure("key " + key + " could not be claimed", e);
         }
     }
@@ -101,14 +94,19 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
     /** Takes a lapsed claim over, with another one that may be joined. */
     Claim takeOver(Lease stale, Fingerprint fingerprint, Terms terms, boolean joined) {
         Request request = new Request(stale.key(), fingerprint, terms, UUID.randomUUID(), joined);
+        keeper.requireOpen();
         try {
-            return keptAlive(request, once(request, () -> {
-                Claim taken = acquired(request, jdbc.call(c -> table.claimLapsed(c, request, stale.token())));
-                return taken == null ? lookAndClaim(request) : taken;
-            }));
+            return keptAlive(request, claiming.takeOver(request, stale.token()));
         } catch (SQLException e) {
             throw Jdbc.failure("key " + stale.key() + " could not be taken over", e);
         }
+    }
+
+    private Claim keptAlive(Request request, Claim claim) {
+        if (claim instanceof Claim.Acquired) {
+            keeper.watch(request);
+        }
+        return claim;
     }
 
     @Override
@@ -184,112 +182,8 @@ public final class PostgresLeaseStore implements IdempotencyStore, AutoCloseable
         cleaners.add(cleaner);
     }
 
-    private Claim keptAlive(Request request, Claim claim) {
-        if (claim instanceof Claim.Acquired) {
-            keeper.watch(request);
-        }
-        return claim;
-    }
-
-    /** Asks, and asks the same again if the connection broke: if the first try did claim, its token is recognised. */
-    private Claim once(Request request, Question question) throws SQLException {
-        keeper.requireOpen();
-        try {
-            return answer(question);
-        } catch (SQLException e) {
-            if (!Jdbc.isBroken(e)) {
-                throw e;
-            }
-            try {
-                return answer(() -> lookAndClaim(request));
-            } catch (SQLException again) {
-                again.addSuppressed(e);
-                throw again;
-            }
-        }
-    }
-
-    private static Claim answer(Question question) throws SQLException {
-        try {
-            return question.ask();
-        } catch (SQLException e) {
-            if (Jdbc.isLockTimeout(e)) {
-                // Somebody is claiming, confirming or completing at this very moment.
-                return new Claim.InProgress(Duration.ZERO);
-            }
-            throw e;
-        }
-    }
-
-    private Claim lookAndClaim(Request request) throws SQLException {
-        for (int looks = 0; looks < LOOKS; looks++) {
-            try {
-                Seen row = shared.claim(request).orElse(null);
-                Claim claim = row == null ? null : judge(request, row);
-                if (claim != null) {
-                    return claim;
-                }
-            } catch (SQLException e) {
-                if (!Jdbc.isLostRace(e)) {
-                    throw e;
-                }
-            }
-        }
-        throw new IdempotencyStoreException(
-                "key " + request.key() + " has a row that can't be seen, or changed hands " + LOOKS + " times", null);
-    }
-
-    /** What a row means to the one who asks; null if it has changed since, so that it has to be looked at again. */
-    private @Nullable Claim judge(Request request, Seen row) throws SQLException {
-        if (row.token().equals(request.token())) {
-            return acquired(request, OptionalInt.of(row.attempt()));
-        }
-        if (row.expired()) {
-            return acquired(request, jdbc.call(c -> table.claimExpired(c, request, row.token())));
-        }
-        if (row.isLapsed() && row.requestHash().equals(request.fingerprint().hex())) {
-            return row.leftNothing()
-                    ? acquired(request, jdbc.call(c -> table.claimLapsed(c, request, row.token())))
-                    : lapsed(request);
-        }
-        return told(request, row);
-    }
-
-    /**
-     * A lapsed claim may be one whose owner is confirming right now: its row is locked then, so it isn't renewed. Only
-     * what is seen under a lock is unknown.
-     */
-    private @Nullable Claim lapsed(Request request) throws SQLException {
-        Seen row = jdbc.call(c -> table.look(c, request.key())).orElse(null);
-        if (row == null || row.expired() || row.leftNothing()) {
-            return null;
-        }
-        return told(request, row);
-    }
-
-    private Claim told(Request request, Seen row) {
-        if (!row.requestHash().equals(request.fingerprint().hex())) {
-            return new Claim.Mismatched();
-        }
-        StoredResponse response = row.response();
-        if (response != null) {
-            return new Claim.Completed(response);
-        }
-        return row.isLapsed()
-                ? new Claim.OutcomeUnknown(
-                        new PostgresLease(table, request.key(), row.token(), row.attempt()), row.confirmed())
-                : new Claim.InProgress(row.remaining());
-    }
-
-    private @Nullable Claim acquired(Request request, OptionalInt attempt) {
-        return attempt.isEmpty()
-                ? null
-                : new Claim.Acquired(new PostgresLease(table, request.key(), request.token(), attempt.getAsInt()));
-    }
-
-    @FunctionalInterface
-    private interface Question {
-        Claim ask() throws SQLException;
+    Keeper keeper() {
+        return keeper;
     }
 
     /** Collects settings; {@link #build()} checks them. Not thread-safe. */

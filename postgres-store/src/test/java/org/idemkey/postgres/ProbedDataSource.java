@@ -44,6 +44,11 @@ final class ProbedDataSource implements DataSource {
         return most.get();
     }
 
+    /** How many are out now. */
+    int openConnections() {
+        return open.get();
+    }
+
     /** Breaks a connection as a network would: whatever was sent may be done, and no answer comes. */
     static SQLException cut(Connection connection) throws SQLException {
         connection.abort(Runnable::run);

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -29,13 +30,25 @@ final class TestDatabase implements BeforeAllCallback, AfterAllCallback {
 
     private final String name = "idemkey_" + UUID.randomUUID().toString().replace('-', '_');
     private final List<HikariDataSource> pools = new ArrayList<>();
+    private final String options;
     private HikariDataSource pool;
+
+    TestDatabase() {
+        this("");
+    }
+
+    /** With options of {@code CREATE DATABASE}. */
+    TestDatabase(String options) {
+        this.options = options;
+    }
 
     @Override
     public void beforeAll(ExtensionContext context) throws SQLException {
+        // Long enough for any machine: what is waited for happens, or the test is red.
+        Awaitility.setDefaultTimeout(Duration.ofMinutes(2));
         try (Connection admin = Server.INSTANCE.connect(Server.INSTANCE.url);
                 Statement statement = admin.createStatement()) {
-            statement.execute("CREATE DATABASE " + name);
+            statement.execute("CREATE DATABASE " + name + " " + options);
         }
         pool = pool(16);
         PostgresSchema.create(pool);
@@ -62,7 +75,9 @@ final class TestDatabase implements BeforeAllCallback, AfterAllCallback {
 
     /** A pool of that size with other settings. */
     HikariDataSource pool(int size, HikariConfig config) {
-        config.setJdbcUrl(url());
+        if (config.getJdbcUrl() == null) {
+            config.setJdbcUrl(url());
+        }
         config.setUsername(user());
         config.setPassword(password());
         config.setMaximumPoolSize(size);
