@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.security.MessageDigest;
 import java.util.List;
-import java.util.Locale;
+import java.util.Optional;
 import org.apache.commons.codec.binary.Hex;
 import org.apache.commons.codec.digest.DigestUtils;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * SHA-256 over method, path, query, media type, chosen headers and body. Every field is preceded by its length, so that
  * no byte can move from one field to the next unseen; an absent field differs from an empty one.
+ *
+ * <p>A multipart body counts by its parts, since a client that sends it again makes up another boundary.
  */
 final class Fingerprinter {
 
@@ -29,7 +31,9 @@ final class Fingerprinter {
         field(digest, request.method());
         field(digest, request.path());
         field(digest, request.query());
-        field(digest, request.contentType());
+        MediaType type = MediaType.parse(request.contentType());
+        Optional<MultipartBody> multipart = MultipartBody.parse(body, request.contentType());
+        field(digest, multipart.isPresent() ? type.without("boundary") : request.contentType());
         for (String name : headerNames) {
             List<String> lines = request.fieldLines(name);
             length(digest, lines.size());
@@ -37,19 +41,36 @@ final class Fingerprinter {
                 field(digest, line);
             }
         }
-        if (matching != BodyMatching.CANONICAL_JSON
-                || !isJson(request.contentType())
-                || !CanonicalJson.digest(body, digest)) {
-            raw(digest, body);
+        if (multipart.isPresent()) {
+            parts(digest, body, multipart.get());
+        } else if (matching != BodyMatching.CANONICAL_JSON || !type.isJson() || !CanonicalJson.digest(body, digest)) {
+            digest.update((byte) 'r');
+            range(digest, body.length(), body.openStream());
         }
         return new Fingerprint(Hex.encodeHexString(digest.digest()));
     }
 
-    private static void raw(MessageDigest digest, RequestBody body) throws IOException {
-        digest.update((byte) 'r');
-        length(digest, body.length());
-        try (InputStream in = body.openStream()) {
-            DigestUtils.updateDigest(digest, in);
+    private static void parts(MessageDigest digest, RequestBody body, MultipartBody multipart) throws IOException {
+        digest.update((byte) 'm');
+        length(digest, multipart.parts().size());
+        for (MultipartBody.Part part : multipart.parts()) {
+            length(digest, part.fields().size());
+            for (MultipartBody.Field field : part.fields()) {
+                field(digest, field.name());
+                field(digest, field.value());
+            }
+            range(digest, part.length(), part.openStream());
+        }
+        // Nobody means anything by what stands around the parts; but a handler might read it.
+        range(digest, multipart.preamble(), body.openStream(0, multipart.preamble()));
+        long epilogue = body.length() - multipart.epilogue();
+        range(digest, epilogue, body.openStream(multipart.epilogue(), epilogue));
+    }
+
+    private static void range(MessageDigest digest, long length, InputStream bytes) throws IOException {
+        length(digest, length);
+        try (bytes) {
+            DigestUtils.updateDigest(digest, bytes);
         }
     }
 
@@ -77,15 +98,5 @@ final class Fingerprinter {
         for (int shift = 56; shift >= 0; shift -= 8) {
             digest.update((byte) (length >>> shift));
         }
-    }
-
-    private static boolean isJson(@Nullable String contentType) {
-        if (contentType == null) {
-            return false;
-        }
-        int end = contentType.indexOf(';');
-        String type =
-                (end < 0 ? contentType : contentType.substring(0, end)).strip().toLowerCase(Locale.ROOT);
-        return type.equals("application/json") || type.endsWith("+json");
     }
 }

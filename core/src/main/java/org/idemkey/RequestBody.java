@@ -26,20 +26,19 @@ public final class RequestBody implements AutoCloseable {
     private static final int CHUNK = 8192;
 
     private final byte[] memory;
-    private final int inMemory;
     private final @Nullable FileChannel file;
     private final long length;
 
-    private RequestBody(byte[] memory, int inMemory, @Nullable FileChannel file, long length) {
+    /** @param memory begins with the whole body, unless that lies in a file */
+    private RequestBody(byte[] memory, @Nullable FileChannel file, long length) {
         this.memory = memory;
-        this.inMemory = inMemory;
         this.file = file;
         this.length = length;
     }
 
     /** A body that is in memory already. */
     public static RequestBody of(byte[] bytes) {
-        return new RequestBody(bytes, bytes.length, null, bytes.length);
+        return new RequestBody(bytes, null, bytes.length);
     }
 
     /**
@@ -70,7 +69,7 @@ public final class RequestBody implements AutoCloseable {
                 if (filled > limits.maxBytes()) {
                     throw new TooLargeException(limits.maxBytes());
                 }
-                return new RequestBody(memory, filled, null, filled);
+                return new RequestBody(memory, null, filled);
             }
             filled += read;
             if (filled > limits.maxBytes()) {
@@ -92,7 +91,7 @@ public final class RequestBody implements AutoCloseable {
                 }
                 write(file, ByteBuffer.wrap(chunk, 0, read));
             }
-            return new RequestBody(new byte[0], 0, file, length);
+            return new RequestBody(new byte[0], file, length);
         } catch (Throwable e) {
             file.close();
             throw e;
@@ -135,7 +134,14 @@ public final class RequestBody implements AutoCloseable {
 
     /** A new stream over the whole body, independent of others; it must not outlive the body. */
     public InputStream openStream() {
-        return file == null ? new ByteArrayInputStream(memory, 0, inMemory) : new FileStream(file, length);
+        return openStream(0, length);
+    }
+
+    /** A new stream over {@code count} bytes from {@code from} on, which the body must have. */
+    InputStream openStream(long from, long count) {
+        return file == null
+                ? new ByteArrayInputStream(memory, (int) from, (int) count)
+                : new FileStream(file, from, from + count);
     }
 
     /** Removes the temporary file, if there is one. */
@@ -187,12 +193,13 @@ public final class RequestBody implements AutoCloseable {
     private static final class FileStream extends InputStream {
 
         private final FileChannel file;
-        private final long length;
+        private final long end;
         private long position;
 
-        FileStream(FileChannel file, long length) {
+        FileStream(FileChannel file, long from, long end) {
             this.file = file;
-            this.length = length;
+            this.position = from;
+            this.end = end;
         }
 
         @Override
@@ -206,10 +213,11 @@ public final class RequestBody implements AutoCloseable {
             if (count == 0) {
                 return 0;
             }
-            if (position >= length) {
+            if (position >= end) {
                 return -1;
             }
-            int read = file.read(ByteBuffer.wrap(target, offset, count), position);
+            int wanted = (int) Math.min(count, end - position);
+            int read = file.read(ByteBuffer.wrap(target, offset, wanted), position);
             if (read > 0) {
                 position += read;
             }
@@ -218,14 +226,14 @@ public final class RequestBody implements AutoCloseable {
 
         @Override
         public long skip(long count) {
-            long skipped = Math.max(0, Math.min(count, length - position));
+            long skipped = Math.max(0, Math.min(count, end - position));
             position += skipped;
             return skipped;
         }
 
         @Override
         public int available() {
-            return (int) Math.min(Integer.MAX_VALUE, length - position);
+            return (int) Math.min(Integer.MAX_VALUE, end - position);
         }
     }
 }
