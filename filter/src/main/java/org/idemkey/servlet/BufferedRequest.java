@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import jakarta.servlet.AsyncContext;
+import jakarta.servlet.ServletContext;
+import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletInputStream;
 import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
+import jakarta.servlet.http.Part;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.io.UnsupportedEncodingException;
 import java.nio.charset.Charset;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Enumeration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.idemkey.MediaType;
 import org.idemkey.RequestBody;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +41,7 @@ class BufferedRequest extends HttpServletRequestWrapper {
     private @Nullable BodyStream stream;
     private @Nullable BufferedReader reader;
     private @Nullable FormParameters form;
+    private @Nullable List<Part> parts;
 
     /** @param response the one that goes with it to the handler */
     BufferedRequest(HttpServletRequest request, RequestBody body, ServletResponse response) {
@@ -58,7 +67,7 @@ class BufferedRequest extends HttpServletRequestWrapper {
             throw new IllegalStateException("getInputStream() has been called for this request");
         }
         if (reader == null) {
-            reader = new BufferedReader(new InputStreamReader(body.openStream(), charset(StandardCharsets.ISO_8859_1)));
+            reader = new BufferedReader(new InputStreamReader(body.openStream(), charset(ISO_8859_1)));
         }
         return reader;
     }
@@ -117,22 +126,83 @@ class BufferedRequest extends HttpServletRequestWrapper {
     private FormParameters form() {
         if (form == null) {
             form = new FormParameters();
-            if (body.length() > 0 && MediaType.of(getContentType()).equals(FormParameters.MEDIA_TYPE)) {
-                parse(form);
+            String type = MediaType.parse(getContentType()).name();
+            try {
+                if (body.length() > 0 && type.equals(FormParameters.MEDIA_TYPE)) {
+                    addForm(form);
+                } else if (body.length() > 0 && type.equals(BodyPart.MEDIA_TYPE)) {
+                    addParts(form);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
         }
         return form;
     }
 
-    private void parse(FormParameters target) {
+    private void addForm(FormParameters target) throws IOException {
         try (InputStream in = body.openStream()) {
             // Since Servlet 6.1 a broken form is an error; before, what is broken of it counts as not sent.
-            target.addForm(in.readAllBytes(), charset(StandardCharsets.ISO_8859_1), isServlet61());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            target.addForm(in.readAllBytes(), charset(ISO_8859_1), isServlet61());
         } catch (IllegalArgumentException e) {
             throw new IllegalStateException("the parameters can't be parsed: " + e.getMessage(), e);
         }
+    }
+
+    /** A part without a file's name is a parameter too, where the servlet takes parts (Servlet 6.1 §3.2). */
+    private void addParts(FormParameters target) throws IOException {
+        Collection<Part> all;
+        try {
+            all = getParts();
+        } catch (IllegalStateException | ServletException e) {
+            return;
+        }
+        for (Part part : all) {
+            if (part instanceof BodyPart field && field.getName() != null && field.getSubmittedFileName() == null) {
+                target.add(field.getName(), field.text());
+            }
+        }
+    }
+
+    // Parts. The container's have gone with the body; whether the servlet takes any is still its affair.
+
+    @Override
+    public Collection<Part> getParts() throws IOException, ServletException {
+        if (parts == null) {
+            if (body.length() == 0 || !MediaType.parse(getContentType()).name().equals(BodyPart.MEDIA_TYPE)) {
+                return super.getParts();
+            }
+            requireConfiguration();
+            parts = BodyPart.all(body, getContentType(), charset(UTF_8), tempDirectory());
+        }
+        return Collections.unmodifiableList(parts);
+    }
+
+    private void requireConfiguration() {
+        try {
+            super.getParts();
+        } catch (IllegalStateException e) {
+            // The servlet doesn't take parts, or none of this size.
+            throw e;
+        } catch (IOException | ServletException | RuntimeException e) {
+            // It does, but the container finds nothing to parse any more.
+        }
+    }
+
+    @Override
+    public @Nullable Part getPart(String name) throws IOException, ServletException {
+        for (Part part : getParts()) {
+            if (name.equals(part.getName())) {
+                return part;
+            }
+        }
+        return null;
+    }
+
+    private @Nullable Path tempDirectory() {
+        return getServletContext().getAttribute(ServletContext.TEMPDIR) instanceof File directory
+                ? directory.toPath()
+                : null;
     }
 
     private boolean isServlet61() {

@@ -6,6 +6,7 @@ import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.util.Set;
 import org.idemkey.Bytes;
+import org.idemkey.MediaType;
 import org.idemkey.StoredResponse;
 import org.jspecify.annotations.Nullable;
 
@@ -153,7 +154,9 @@ final class HeldBody {
         if (state == State.HOLDING) {
             state = State.COMMITTED;
         }
-        if (state == State.COMMITTED && streamedTypes.contains(MediaType.of(response.getContentType()))) {
+        if (state == State.COMMITTED
+                && streamedTypes.contains(
+                        MediaType.parse(response.getContentType()).name())) {
             stream();
         }
     }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import org.idemkey.MediaType;
 import org.idemkey.StoredResponse.Header;
 import org.jspecify.annotations.Nullable;
 
@@ -111,7 +112,7 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         if (type == null || writerCharset == null) {
             super.setContentType(type);
         } else {
-            super.setContentType(MediaType.withoutCharset(type));
+            super.setContentType(MediaType.parse(type).without("charset"));
             keepCharset();
         }
     }
