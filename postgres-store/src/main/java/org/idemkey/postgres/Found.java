@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param row the key's committed row, seen by a snapshot that is younger than the answer of the locks
  * @param backend the transaction that looked
+ * @param readOnly whether that transaction can't write: then what is found is true, but nothing can be claimed
  */
-record Found(Locks locks, @Nullable Row row, Backend backend) {
+record Found(Locks locks, @Nullable Row row, Backend backend, boolean readOnly) {
 
     /** Which of the two locks were free; in the order of the numbers by which the database tells it. */
     enum Locks {

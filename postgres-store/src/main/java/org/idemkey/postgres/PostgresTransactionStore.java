@@ -36,6 +36,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PostgresTransactionStore implements IdempotencyStore {
 
+    /** SQLSTATE of a transaction that can't write. */
+    private static final String READ_ONLY = "25006";
+
     private final JoinedDataSource dataSource;
     private final TransactionSql sql;
     private final Commit commit;
@@ -120,6 +123,10 @@ public final class PostgresTransactionStore implements IdempotencyStore {
             Claim refusal = found.refusal(table, key, fingerprint, stale);
             if (refusal != null) {
                 return refusal;
+            }
+            if (found.readOnly()) {
+                // A standby, for instance. Better now than when the handler has moved somebody's money.
+                throw new SQLException("the server takes no writes", READ_ONLY);
             }
             acquired = true;
             return new Claim.Acquired(new TransactionLease(

@@ -31,7 +31,8 @@ final class TransactionSql {
     TransactionSql(TableName table, AdvisoryLocks locks, Duration lockTimeout, @Nullable Duration idleTimeout) {
         this.locks = locks;
         this.lockTimeout = "SET LOCAL lock_timeout = " + lockTimeout.toMillis() + ";";
-        String self = "SELECT " + locks.trySql() + ", pg_backend_pid(), extract(epoch FROM now())";
+        String self = "SELECT " + locks.trySql() + ", pg_backend_pid(), extract(epoch FROM now()),"
+                + " current_setting('transaction_read_only') = 'on'";
         String limit = idleTimeout == null
                 ? ""
                 : ", set_config('idle_in_transaction_session_timeout', '" + idleTimeout.toMillis() + "', true)";
@@ -73,14 +74,16 @@ final class TransactionSql {
             statement.execute();
             Found.Locks taken;
             Found.Backend backend;
+            boolean readOnly;
             try (ResultSet first = firstRow(statement)) {
                 taken = LOCKS[first.getInt(1)];
                 backend = new Found.Backend(first.getInt(2), first.getBigDecimal(3));
+                readOnly = first.getBoolean(4);
             }
             for (int i = 0; i < between; i++) {
                 statement.getMoreResults();
             }
-            return new Found(taken, row(statement), backend);
+            return new Found(taken, row(statement), backend, readOnly);
         }
     }
 
@@ -101,7 +104,7 @@ final class TransactionSql {
             boolean over;
             try (ResultSet first = firstRow(statement)) {
                 boolean locksFree = locks == AdvisoryLocks.STANDARD && first.getInt(1) == 0;
-                over = locksFree || !first.getBoolean(4);
+                over = locksFree || !first.getBoolean(5);
             }
             Found.Row row = row(statement);
             return row == null ? new Trace(null, false, over) : new Trace(row.token(), row.expired(), over);

@@ -171,6 +171,22 @@ class PostgresTransactionStoreTest {
         assertThat(store.release(acquire(store, key))).isTrue();
     }
 
+    /** Line 42: the handler must not run for nothing. Answers that are there are given all the same. */
+    @Test
+    void aServerThatTakesNoWritesCountsAsAwayAtTheClaim() {
+        HikariConfig readOnly = new HikariConfig();
+        readOnly.setReadOnly(true);
+        PostgresTransactionStore store = PostgresTransactionStore.create(DATABASE.pool(4, readOnly));
+        IdempotencyKey done = Calls.newKey();
+        PostgresTransactionStore writing = PostgresTransactionStore.create(DATABASE.pool());
+        writing.complete(acquire(writing, done), answer(201));
+
+        assertThatExceptionOfType(IdempotencyStoreException.class).isThrownBy(() -> claim(store, key));
+
+        assertThat(claim(store, done)).isInstanceOf(Claim.Completed.class);
+        assertThat(store.release(acquire(writing, key))).isTrue();
+    }
+
     @Test
     void theBoundLeavesSomethingOfAPoolThatTellsItsSize() {
         assertThat(PoolSize.of(DATABASE.pool())).hasValue(16);
