@@ -22,7 +22,7 @@ import org.idemkey.example.Settings.DatabaseAddress;
 final class Database {
 
     /** How long a request waits for a connection of the pool. */
-    private static final Duration POOL_PATIENCE = Duration.ofSeconds(2);
+    private static final Duration POOL_PATIENCE = Duration.ofSeconds(3);
 
     /** How long the pool waits for a sign of life from a connection before it gives it up. */
     private static final Duration VALIDATION_PATIENCE = Duration.ofSeconds(1);
@@ -68,6 +68,7 @@ final class Database {
         HikariConfig config = new HikariConfig();
         config.setPoolName(name);
         config.setMaximumPoolSize(size);
+        config.setInitializationFailTimeout(-1);
         config.setConnectionTimeout(POOL_PATIENCE.toMillis());
         config.setValidationTimeout(VALIDATION_PATIENCE.toMillis());
         config.setJdbcUrl(address.url());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.example;
 
+import com.zaxxer.hikari.HikariDataSource;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.ServletContext;
 import java.io.IOException;
@@ -17,10 +18,7 @@ import javax.sql.DataSource;
 import org.apache.catalina.LifecycleException;
 import org.idemkey.Idempotency;
 import org.idemkey.IdempotencyStoreException;
-import org.idemkey.Terms;
 import org.idemkey.example.Settings.DatabaseAddress;
-import org.idemkey.postgres.ExpiryCleaner;
-import org.idemkey.postgres.PostgresLeaseStore;
 import org.idemkey.postgres.PostgresSchema;
 import org.idemkey.servlet.IdempotencyFilter;
 
@@ -41,18 +39,24 @@ public final class PaymentsApi implements AutoCloseable {
     private static final int GATEWAY_POOL_SIZE = 4;
 
     private final Resources resources;
+    private final HikariDataSource pool;
     private final HttpServer http;
 
-    private PaymentsApi(Resources resources, HttpServer http) {
+    private PaymentsApi(Resources resources, HikariDataSource pool, HttpServer http) {
         this.resources = resources;
+        this.pool = pool;
         this.http = http;
     }
 
     /** Starts the service with the settings of the environment, and runs until the process is told to stop. */
     public static void main(String[] arguments) throws IOException, InterruptedException {
+        run(PaymentsApi::simulatedGateway);
+    }
+
+    static void run(Function<DataSource, PaymentGateway> gateways) throws IOException, InterruptedException {
         configureLogging();
         try {
-            PaymentsApi api = start(Settings.of(System.getenv()), PaymentsApi::simulatedGateway);
+            PaymentsApi api = start(Settings.of(System.getenv()), gateways);
             Runtime.getRuntime().addShutdownHook(new Thread(api::close, "shutdown"));
             System.out.print(api.greeting());
             System.out.flush();
@@ -76,14 +80,14 @@ public final class PaymentsApi implements AutoCloseable {
     static PaymentsApi start(Settings settings, Function<DataSource, PaymentGateway> gateways) throws StartupException {
         Resources resources = new Resources();
         try {
-            return new PaymentsApi(resources, start(settings, gateways, resources));
+            return start(settings, gateways, resources);
         } catch (Throwable e) {
             resources.close();
             throw e;
         }
     }
 
-    private static HttpServer start(
+    private static PaymentsApi start(
             Settings settings, Function<DataSource, PaymentGateway> gateways, Resources resources)
             throws StartupException {
         requireFree(settings.port());
@@ -95,7 +99,7 @@ public final class PaymentsApi implements AutoCloseable {
         } else {
             Database.check(address);
         }
-        DataSource pool = resources.add(Database.pool("payments", POOL_SIZE, address));
+        HikariDataSource pool = resources.add(Database.pool("payments", POOL_SIZE, address));
         DataSource books = resources.add(Database.pool("gateway", GATEWAY_POOL_SIZE, address));
         try {
             Database.createTables(pool);
@@ -103,36 +107,29 @@ public final class PaymentsApi implements AutoCloseable {
         } catch (SQLException | IdempotencyStoreException e) {
             throw new StartupException("the tables can't be created: " + e.getMessage(), e);
         }
-        Idempotency idempotency = idempotency(pool, settings.terms(), resources);
-        Payments payments = new Payments(new PaymentStore(pool), gateways.apply(books), true);
+        Protection protection = Protection.of(settings.mode(), settings.terms(), pool, resources);
+        Payments payments = new Payments(
+                new PaymentStore(protection.dataSource()), gateways.apply(books), protection.ownTransactions());
         try {
             HttpServer http = resources.add(new HttpServer(
-                    settings.port(), context -> register(context, idempotency, payments, new HealthResource(pool))));
+                    settings.port(), context -> register(context, protection, payments, new HealthResource(pool))));
             http.start();
-            return http;
+            return new PaymentsApi(resources, pool, http);
         } catch (IOException | LifecycleException e) {
             throw new StartupException("the HTTP server can't be started on port " + settings.port() + ": " + e, e);
         }
     }
 
-    private static Idempotency idempotency(DataSource pool, Terms terms, Resources resources) {
-        PostgresLeaseStore store = resources.add(PostgresLeaseStore.create(pool));
-        resources.add(ExpiryCleaner.start("idempotency_key", store::purgeExpired));
-        return Idempotency.builder(store)
-                // The only method that does anything here: a PATCH needs no key to be refused.
-                .methods("POST")
-                .lease(terms.lease())
-                .retention(terms.retention())
-                .build();
-    }
-
     /** Filters stand in the order in which they are added. */
     private static void register(
-            ServletContext context, Idempotency idempotency, Payments payments, HealthResource health) {
+            ServletContext context, Protection protection, Payments payments, HealthResource health) {
         EnumSet<DispatcherType> requests = EnumSet.of(DispatcherType.REQUEST);
         context.addFilter("merchants", new MerchantFilter()).addMappingForUrlPatterns(requests, true, "/payments/*");
-        context.addFilter("idempotency", new IdempotencyFilter(idempotency))
-                .addMappingForUrlPatterns(requests, true, "/payments/*");
+        Idempotency engine = protection.engine();
+        if (engine != null) {
+            context.addFilter("idempotency", new IdempotencyFilter(engine))
+                    .addMappingForUrlPatterns(requests, true, "/payments/*");
+        }
         context.addServlet("payments", new Endpoint(new PaymentsResource(payments)))
                 .addMapping("/payments/*");
         context.addServlet("health", new Endpoint(health)).addMapping("/health");
@@ -163,6 +160,11 @@ public final class PaymentsApi implements AutoCloseable {
     /** The port that is listened on. */
     int port() {
         return http.port();
+    }
+
+    /** How many of the pool's connections are in use, out of {@link #POOL_SIZE}. */
+    int connectionsInUse() {
+        return pool.getHikariPoolMXBean().getActiveConnections();
     }
 
     private String greeting() {

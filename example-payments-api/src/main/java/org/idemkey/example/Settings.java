@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  * @param dataDirectory {@code DATA_DIR}: where the embedded server keeps its data; {@code ./payments-data} by default
  * @param terms {@code IDEMPOTENCY_LEASE} and {@code IDEMPOTENCY_RETENTION}, ISO-8601 durations; {@code PT30S} and
  *     {@code PT24H} by default
+ * @param mode {@code IDEMPOTENCY_MODE}; {@code same-transaction} by default
  */
-record Settings(int port, @Nullable DatabaseAddress database, Path dataDirectory, Terms terms) {
+record Settings(int port, @Nullable DatabaseAddress database, Path dataDirectory, Terms terms, IdempotencyMode mode) {
 
     /** A name as JDBC wants it; user and password may be part of the URL instead. */
     record DatabaseAddress(
@@ -46,7 +47,14 @@ record Settings(int port, @Nullable DatabaseAddress database, Path dataDirectory
                 path("DATA_DIR", text(environment, "DATA_DIR", "./payments-data")),
                 new Terms(
                         duration("IDEMPOTENCY_LEASE", text(environment, "IDEMPOTENCY_LEASE", "PT30S")),
-                        duration("IDEMPOTENCY_RETENTION", text(environment, "IDEMPOTENCY_RETENTION", "PT24H"))));
+                        duration("IDEMPOTENCY_RETENTION", text(environment, "IDEMPOTENCY_RETENTION", "PT24H"))),
+                mode(text(environment, "IDEMPOTENCY_MODE", IdempotencyMode.SAME_TRANSACTION.toString())));
+    }
+
+    private static IdempotencyMode mode(String text) throws StartupException {
+        return IdempotencyMode.named(text)
+                .orElseThrow(() -> new StartupException(
+                        "IDEMPOTENCY_MODE must be one of " + IdempotencyMode.choices() + ", but is \"" + text + "\""));
     }
 
     private static String text(Map<String, String> environment, String name, String otherwise) {

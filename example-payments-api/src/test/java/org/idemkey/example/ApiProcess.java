@@ -37,13 +37,17 @@ final class ApiProcess implements AutoCloseable {
 
     /** Starts it with nothing in its environment but these, and without waiting for anything. */
     static ApiProcess launch(Path outputs, Map<String, String> environment) throws IOException {
+        return launch(PaymentsApi.class, outputs, environment);
+    }
+
+    private static ApiProcess launch(Class<?> main, Path outputs, Map<String, String> environment) throws IOException {
         Path out = Files.createTempFile(outputs, "out", ".txt");
         Path err = Files.createTempFile(outputs, "err", ".txt");
         List<String> command = new ArrayList<>();
         command.add(ProcessHandle.current().info().command().orElse("java"));
         // Short lives don't repay the better compiler.
-        command.addAll(List.of(
-                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), PaymentsApi.class.getName()));
+        command.addAll(
+                List.of("-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), main.getName()));
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
         String path = builder.environment().get("PATH");
@@ -55,11 +59,16 @@ final class ApiProcess implements AutoCloseable {
 
     /** Starts it on any free port with its data there, and waits until it is ready. */
     static ApiProcess start(Path outputs, Path data, String... settings) throws IOException {
+        return start(PaymentsApi.class, outputs, data, settings);
+    }
+
+    /** The same with another main class, such as one with a gateway of its own. */
+    static ApiProcess start(Class<?> main, Path outputs, Path data, String... settings) throws IOException {
         Map<String, String> environment = new HashMap<>(Map.of("PORT", "0", "DATA_DIR", data.toString()));
         for (int i = 0; i < settings.length; i += 2) {
             environment.put(settings[i], settings[i + 1]);
         }
-        ApiProcess api = launch(outputs, environment);
+        ApiProcess api = launch(main, outputs, environment);
         try {
             Awaitility.await()
                     .atMost(PATIENCE)

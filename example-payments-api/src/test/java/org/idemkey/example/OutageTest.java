@@ -11,8 +11,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.idemkey.example.PaymentGateway.Declined;
@@ -119,19 +120,14 @@ class OutageTest {
         }
     }
 
+    /** Line 34's neighbour: whose effects stand anyway is better off with the answer than without. */
     @Test
-    void anAnswerThatCantBeRecordedIsGivenAndRecordedLater() throws Exception {
+    void aLeasesAnswerThatCantBeRecordedIsGivenAndRecordedLater() throws Exception {
         String key = Orders.newKey();
         String order = Orders.of("tok_declined", Orders.newReference());
         AtomicInteger calls = new AtomicInteger();
-        AtomicBoolean stops = new AtomicBoolean(true);
-        try (RunningApi api = RunningApi.start(server.address(), books -> (chargeKey, charged) -> {
-            calls.incrementAndGet();
-            if (stops.getAndSet(false)) {
-                stopServer();
-            }
-            return new Declined("It is a bad day.");
-        })) {
+        try (RunningApi api =
+                RunningApi.start(server.address(), stoppingTheServerOnce(calls), "IDEMPOTENCY_MODE", "lease")) {
             Response first;
             try {
                 first = pay(api, key, order);
@@ -145,6 +141,34 @@ class OutageTest {
             RepetitionScenarios.assertReplay(first, pay(api, key, order));
             assertThat(calls).hasValue(1);
         }
+    }
+
+    @Test
+    void aTransactionsAnswerThatCantBeRecordedIsNotGivenAndNothingWasDone() throws Exception {
+        String key = Orders.newKey();
+        String order = Orders.of("tok_declined", Orders.newReference());
+        AtomicInteger calls = new AtomicInteger();
+        try (RunningApi api = RunningApi.start(server.address(), stoppingTheServerOnce(calls))) {
+            try {
+                assertUnavailable(pay(api, key, order), "store-unavailable");
+            } finally {
+                server.start();
+            }
+            await().until(() -> api.anonymous().get("/health").getStatusCode() == 200);
+            await().until(() -> pay(api, key, order).getStatusCode() == 402);
+
+            assertThat(calls).hasValue(2);
+        }
+    }
+
+    /** Declines; and makes sure that nothing can be recorded the first time. */
+    private static Function<DataSource, PaymentGateway> stoppingTheServerOnce(AtomicInteger calls) {
+        return books -> (key, order) -> {
+            if (calls.incrementAndGet() == 1) {
+                stopServer();
+            }
+            return new Declined("It is a bad day.");
+        };
     }
 
     private static void stopServer() {

@@ -2,6 +2,7 @@
 package org.idemkey.example;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.restassured.response.Response;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -162,15 +164,95 @@ class RestartTest {
         return lines.isEmpty() ? Optional.empty() : ProcessHandle.of(Long.parseLong(lines.get(0)));
     }
 
-    /** The gateway has charged, so the handler is in the middle of its work. */
-    private static void awaitCharge(String reference) throws IOException {
-        DatabaseAddress database = new DatabaseAddress(
+    private static DatabaseAddress database() throws IOException {
+        return new DatabaseAddress(
                 "jdbc:postgresql://localhost:" + postmasterFile().get(3) + "/postgres", "postgres", "");
-        Awaitility.await()
-                .atMost(Duration.ofMinutes(1))
-                .until(() -> TestDatabase.count(
-                                database, "SELECT count(*) FROM gateway_charge WHERE reference = ?", reference)
-                        == 1);
+    }
+
+    private static long charges(String reference) throws IOException {
+        return TestDatabase.count(database(), "SELECT count(*) FROM gateway_charge WHERE reference = ?", reference);
+    }
+
+    /** The gateway has charged, so the handler is in the middle of its work. */
+    private static void awaitCharge(String reference) {
+        Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> charges(reference) == 1);
+    }
+
+    /** Kills the program in the middle of a slow payment: the gateway has charged, and nothing else is done. */
+    private static void killInMidPayment(String key, String reference, String... settings) throws Exception {
+        try (ApiProcess api = ApiProcess.start(StuckApi.class, outputs, data, settings)) {
+            CompletableFuture<Response> cut = CompletableFuture.supplyAsync(() -> pay(api, key, "tok_slow", reference));
+            awaitCharge(reference);
+            api.kill();
+            assertThatThrownBy(() -> cut.get(1, TimeUnit.MINUTES)).isInstanceOf(ExecutionException.class);
+        }
+    }
+
+    /** Lines 37 and 40: no lease, no unknown outcome; the key is free at once. */
+    @Test
+    void aKillInMidPaymentFreesTheKeyAtOnce() throws Exception {
+        String key = Orders.newKey();
+        String reference = Orders.newReference();
+        killInMidPayment(key, reference);
+
+        try (ApiProcess api = ApiProcess.start(StuckApi.class, outputs, data)) {
+            Response again = pay(api, key, "tok_slow", reference);
+
+            assertPaidOnce(api, again, reference);
+            assertReplayed(again, pay(api, key, "tok_slow", reference));
+        }
+    }
+
+    @Test
+    void aKillInMidPaymentFreesAJoinedLeaseWhenItLapses() throws Exception {
+        String[] joined = {"IDEMPOTENCY_MODE", "joined-lease", "IDEMPOTENCY_LEASE", "PT1H"};
+        String key = Orders.newKey();
+        String reference = Orders.newReference();
+        killInMidPayment(key, reference, joined);
+
+        try (ApiProcess api = ApiProcess.start(StuckApi.class, outputs, data, joined)) {
+            Response early = pay(api, key, "tok_slow", reference);
+            assertThat(early.getStatusCode()).isEqualTo(409);
+            assertThat(early.<String>path("type")).endsWith("/in-progress");
+            lapse(key);
+
+            Response again = pay(api, key, "tok_slow", reference);
+
+            assertPaidOnce(api, again, reference);
+            assertReplayed(again, pay(api, key, "tok_slow", reference));
+        }
+    }
+
+    /** Line 37. */
+    @Test
+    void aKillInMidPaymentLeavesALeasesOutcomeUnknown() throws Exception {
+        String[] lease = {"IDEMPOTENCY_MODE", "lease", "IDEMPOTENCY_LEASE", "PT1H"};
+        String key = Orders.newKey();
+        String reference = Orders.newReference();
+        killInMidPayment(key, reference, lease);
+
+        try (ApiProcess api = ApiProcess.start(StuckApi.class, outputs, data, lease)) {
+            lapse(key);
+
+            Response again = pay(api, key, "tok_slow", reference);
+
+            assertThat(again.getStatusCode()).isEqualTo(409);
+            assertThat(again.<String>path("type")).endsWith("/outcome-unknown");
+            assertThat(payments(api, reference).<List<String>>path("id")).isEmpty();
+            assertThat(charges(reference)).isEqualTo(1);
+        }
+    }
+
+    private static void assertPaidOnce(ApiProcess api, Response answer, String reference) throws IOException {
+        assertThat(answer.getStatusCode()).as(answer.asString()).isEqualTo(201);
+        assertThat(answer.getHeader("Idempotent-Replayed")).isNull();
+        assertThat(payments(api, reference).<List<String>>path("id")).containsExactly(answer.<String>path("id"));
+        assertThat(charges(reference)).isEqualTo(1);
+    }
+
+    private static void lapse(String key) throws IOException {
+        assertThat(TestDatabase.update(database(), "UPDATE idempotency_key SET lease_until = now() WHERE key = ?", key))
+                .isEqualTo(1);
     }
 
     private static boolean isListening(int port) {

@@ -52,6 +52,11 @@ final class RunningApi implements AutoCloseable {
         return api.port();
     }
 
+    /** How many connections of the payments' pool somebody holds. */
+    int connectionsInUse() {
+        return api.connectionsInUse();
+    }
+
     String url(String path) {
         return "http://localhost:" + port() + path;
     }

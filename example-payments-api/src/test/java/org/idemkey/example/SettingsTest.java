@@ -21,7 +21,8 @@ class SettingsTest {
                         8080,
                         null,
                         Path.of("./payments-data"),
-                        new Terms(Duration.ofSeconds(30), Duration.ofHours(24))));
+                        new Terms(Duration.ofSeconds(30), Duration.ofHours(24)),
+                        IdempotencyMode.SAME_TRANSACTION));
     }
 
     @Test
@@ -38,6 +39,7 @@ class SettingsTest {
                 "DATABASE_USER", "shop",
                 "DATABASE_PASSWORD", " secret ",
                 "DATA_DIR", "/var/lib/shop",
+                "IDEMPOTENCY_MODE", "joined-lease",
                 "IDEMPOTENCY_LEASE", "PT1.5S",
                 "IDEMPOTENCY_RETENTION", "P7D"));
 
@@ -47,7 +49,8 @@ class SettingsTest {
                         new Settings.DatabaseAddress(
                                 "jdbc:postgresql://db.example:5433/shop?sslmode=disable", "shop", " secret "),
                         Path.of("/var/lib/shop"),
-                        new Terms(Duration.ofMillis(1500), Duration.ofDays(7))));
+                        new Terms(Duration.ofMillis(1500), Duration.ofDays(7)),
+                        IdempotencyMode.JOINED_LEASE));
     }
 
     @ParameterizedTest
@@ -64,6 +67,8 @@ class SettingsTest {
                 "IDEMPOTENCY_LEASE     | PT0S",
                 "IDEMPOTENCY_LEASE     | -PT30S",
                 "IDEMPOTENCY_LEASE     | PT30S;",
+                "IDEMPOTENCY_MODE      | transaction",
+                "IDEMPOTENCY_MODE      | LEASE",
                 "IDEMPOTENCY_RETENTION | PT-24H",
                 "IDEMPOTENCY_RETENTION | P3651D",
                 "IDEMPOTENCY_RETENTION | 1 day",

@@ -51,7 +51,11 @@ final class TestDatabase implements BeforeAllCallback, AfterAllCallback {
 
     /** Runs one statement in a transaction of its own, and answers how many rows it touched. */
     int update(String sql, Object... parameters) {
-        try (Connection connection = connect();
+        return update(address(), sql, parameters);
+    }
+
+    static int update(DatabaseAddress address, String sql, Object... parameters) {
+        try (Connection connection = connect(address);
                 PreparedStatement statement = connection.prepareStatement(sql)) {
             bind(statement, parameters);
             return statement.executeUpdate();
