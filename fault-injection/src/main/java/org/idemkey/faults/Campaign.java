@@ -34,14 +34,14 @@ final class Campaign {
 
     /** The longest that a campaign can take beside its faults. */
     static final Duration OVERHEAD = START_PATIENCE
-            .multipliedBy(2)
+            .multipliedBy(3)
             .plus(DRAIN_PATIENCE)
             .plus(HEAL_PATIENCE.multipliedBy(2))
             .plus(VERIFY_PATIENCE)
-            .plus(STOP_PATIENCE.multipliedBy(2));
+            .plus(STOP_PATIENCE.multipliedBy(3));
 
     private final Options options;
-    private final Path jar;
+    private final SampleJvm jvm;
     private final Path directory;
     private final PrintStream out;
     private final Children children;
@@ -55,14 +55,14 @@ final class Campaign {
     /**
      * A run.
      *
-     * @param jar the sample API's runnable jar
+     * @param jvm starts the sample API
      * @param directory where the instances' logs go
      * @param out who is told how it goes
      * @param children whom it starts its processes with; closed by the caller
      */
-    Campaign(Options options, Path jar, Path directory, PrintStream out, Children children) {
+    Campaign(Options options, SampleJvm jvm, Path directory, PrintStream out, Children children) {
         this.options = options;
-        this.jar = jar;
+        this.jvm = jvm;
         this.directory = directory;
         this.out = out;
         this.children = children;
@@ -76,15 +76,20 @@ final class Campaign {
         Timetable timetable = new Timetable();
         List<Instance> instances = new ArrayList<>();
         try {
+            if (!jvm.hasArchive()) {
+                try (Instance first = instance("first", jvm.archiving(), database, timetable)) {
+                    first.start();
+                    awaitStart(first);
+                    first.stop(STOP_PATIENCE);
+                }
+            }
             for (String name : List.of("A", "B")) {
-                Instance instance = instance(name, database, timetable);
+                Instance instance = instance(name, jvm.command(), database, timetable);
                 instances.add(instance);
                 instance.start();
             }
             for (Instance instance : instances) {
-                if (!instance.awaitHealthy(START_PATIENCE)) {
-                    throw new IOException("instance " + instance + " doesn't start: see " + log(instance.toString()));
-                }
+                awaitStart(instance);
             }
             return run(instances, new Injector(instances, database, timetable), database, schedule, turn, timetable);
         } finally {
@@ -95,15 +100,22 @@ final class Campaign {
         }
     }
 
-    private Instance instance(String name, Database database, Timetable timetable) throws IOException {
+    private Instance instance(String name, List<String> command, Database database, Timetable timetable)
+            throws IOException {
         return new Instance(
                 name,
                 children,
                 timetable,
-                jar,
+                command,
                 database.address(),
                 Map.of("IDEMPOTENCY_MODE", options.mode().toString(), "IDEMPOTENCY_LEASE", LEASE.toString()),
                 log(name));
+    }
+
+    private void awaitStart(Instance instance) throws IOException, InterruptedException {
+        if (!instance.awaitHealthy(START_PATIENCE)) {
+            throw new IOException("instance " + instance + " doesn't start: see " + log(instance.toString()));
+        }
     }
 
     private Path log(String instance) {

@@ -39,7 +39,7 @@ final class Failover {
         Main.exit(List.of(arguments), Failover::run);
     }
 
-    private static Report run(Options options, Campaign campaign, Path directory, Children children)
+    private static Report run(Options options, Campaign campaign, Path home, Path directory, Children children)
             throws IOException, InterruptedException, SQLException {
         PostgresPrograms programs = PostgresPrograms.installed(OLDEST)
                 .orElseThrow(() -> new Main.SkippedException("failover needs " + PostgresPrograms.NEEDED

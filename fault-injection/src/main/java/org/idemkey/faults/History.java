@@ -156,4 +156,9 @@ final class History {
     synchronized List<String> lines() {
         return List.copyOf(lines);
     }
+
+    @Override
+    public synchronized String toString() {
+        return intent + "\n    " + String.join("\n    ", lines);
+    }
 }

@@ -25,10 +25,7 @@ final class Instance implements AutoCloseable {
     private static final byte[] HEALTH =
             "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
-    /** Small, and quick to start again. */
-    private static final List<String> JVM =
-            List.of("-Xmx256m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto");
-
+    private static final Duration LOOK_PAUSE = Duration.ofMillis(100);
     private static final Duration OWN_EXIT_PAUSE = Duration.ofMillis(500);
 
     private final String name;
@@ -41,11 +38,13 @@ final class Instance implements AutoCloseable {
     private final AtomicInteger ownExits = new AtomicInteger();
     private @Nullable Process process;
     private @Nullable Process killed;
+    private boolean up;
     private boolean stopping;
 
     /**
      * An instance that isn't started yet; its proxies are.
      *
+     * @param command what starts it
      * @param environment what the sample is told beside its port and its database
      * @param log where its output goes
      */
@@ -53,7 +52,7 @@ final class Instance implements AutoCloseable {
             String name,
             Children children,
             Timetable timetable,
-            Path jar,
+            List<String> command,
             InetSocketAddress database,
             Map<String, String> environment,
             Path log)
@@ -64,10 +63,7 @@ final class Instance implements AutoCloseable {
         address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
         databaseSide = new TcpProxy(name + " database", database);
         clientSide = new TcpProxy(name + " clients", address);
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        builder = new ProcessBuilder(java);
-        builder.command().addAll(JVM);
-        builder.command().addAll(List.of("-jar", jar.toString()));
+        builder = new ProcessBuilder(command);
         builder.environment().putAll(environment);
         builder.environment().put("PORT", Integer.toString(address.getPort()));
         builder.environment().put("DATABASE_URL", PostgresServer.url(databaseSide.address(), Database.NAME));
@@ -100,7 +96,28 @@ final class Instance implements AutoCloseable {
         }
         Process started = children.start(builder, Signal.KILL);
         process = started;
+        up = false;
+        timetable.after(LOOK_PAUSE, () -> look(started));
         Future<?> unused = started.onExit().thenAccept(this::exited);
+    }
+
+    /** Finds out when it can work: nothing is done to it before, since that would show nothing. */
+    private void look(Process started) {
+        if (isHealthy()) {
+            synchronized (this) {
+                up = started.equals(process);
+            }
+        } else if (started.isAlive()) {
+            timetable.after(LOOK_PAUSE, () -> look(started));
+        }
+    }
+
+    private boolean isHealthy() {
+        try (HttpWire wire = new HttpWire(address, Duration.ofSeconds(5))) {
+            return wire.exchange(HEALTH).status() == 200;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     private synchronized void exited(Process ended) {
@@ -114,20 +131,21 @@ final class Instance implements AutoCloseable {
         timetable.after(ended.equals(killed) ? Duration.ZERO : OWN_EXIT_PAUSE, this::start);
     }
 
-    /** SIGKILL, and another start; false if it isn't running. */
+    /** SIGKILL, and another start; false if it isn't up. */
     synchronized boolean kill() {
-        if (process == null || !process.isAlive()) {
+        if (process == null || !up) {
             return false;
         }
+        up = false;
         killed = process;
         process.destroyForcibly();
         return true;
     }
 
-    /** SIGSTOP, and SIGCONT after a while; false if it isn't running. */
+    /** SIGSTOP, and SIGCONT after a while; false if it isn't up. */
     synchronized boolean pause(Duration length) throws IOException {
         Process paused = process;
-        if (paused == null || !paused.isAlive()) {
+        if (paused == null || !up) {
             return false;
         }
         Children.signal(paused, Signal.STOP);
@@ -153,12 +171,8 @@ final class Instance implements AutoCloseable {
     boolean awaitHealthy(Duration patience) throws InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         while (System.nanoTime() < deadline) {
-            try (HttpWire wire = new HttpWire(address, Duration.ofSeconds(5))) {
-                if (wire.exchange(HEALTH).status() == 200) {
-                    return true;
-                }
-            } catch (IOException e) {
-                // Not yet.
+            if (isHealthy()) {
+                return true;
             }
             Thread.sleep(50);
         }

@@ -25,10 +25,10 @@ final class Main {
     /** The campaign could not be run, or proved nothing. */
     static final int FAILED = 3;
 
-    /** What is run: over which database, and with which faults. */
+    /** What is run: over which database, and with which faults. What is worth keeping goes to {@code home}. */
     @FunctionalInterface
     interface Plan {
-        Report run(Options options, Campaign campaign, Path directory, Children children)
+        Report run(Options options, Campaign campaign, Path home, Path directory, Children children)
                 throws IOException, InterruptedException, SQLException;
     }
 
@@ -48,11 +48,12 @@ final class Main {
         exit(List.of(arguments), Main::embedded);
     }
 
-    private static Report embedded(Options options, Campaign campaign, Path directory, Children children)
+    /** A campaign over the server that comes with the build. */
+    static Report embedded(Options options, Campaign campaign, Path home, Path directory, Children children)
             throws IOException, InterruptedException, SQLException {
         PostgresServer server = new PostgresServer(
                 children,
-                PostgresPrograms.embedded(directory.resolveSibling("programs")),
+                PostgresPrograms.embedded(home.resolve("programs")),
                 directory.resolve("postgres"),
                 Instance.freePort(),
                 Database.settings());
@@ -104,14 +105,21 @@ final class Main {
         try {
             Directories.delete(directory);
             Files.createDirectories(directory);
-            Report report =
-                    plan.run(options, new Campaign(options, jar, directory, System.out, children), directory, children);
+            Report report = plan.run(
+                    options,
+                    new Campaign(options, new SampleJvm(jar, home), directory, System.out, children),
+                    home,
+                    directory,
+                    children);
             children.close();
             System.out.print(report.details());
-            if (report.isClean()) {
+            Files.write(
+                    directory.resolve("histories.txt"),
+                    report.histories().stream().map(History::toString).toList());
+            if (report.isClean() && !Boolean.getBoolean("faults.keep")) {
                 Directories.delete(directory);
             } else {
-                System.out.println("logs and data are left in " + directory);
+                System.out.println("logs, data and histories are left in " + directory);
             }
             System.out.println(report.summary());
             return code(report);
