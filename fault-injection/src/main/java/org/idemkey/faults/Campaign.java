@@ -160,7 +160,8 @@ final class Campaign {
             }
             List<History> histories = fleet.histories();
             Audit.Result audit = Audit.of(options.mode(), histories, database.books());
-            return new Report(options.mode(), histories, injector.done(), audit, troubles);
+            int ownExits = instances.stream().mapToInt(Instance::ownExits).sum();
+            return new Report(options.mode(), histories, injector.done(), ownExits, audit, troubles);
         }
     }
 

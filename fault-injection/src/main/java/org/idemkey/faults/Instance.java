@@ -124,6 +124,7 @@ final class Instance implements AutoCloseable {
         if (stopping) {
             return;
         }
+        up = false;
         if (!ended.equals(killed)) {
             ownExits.incrementAndGet();
         }
