@@ -91,7 +91,7 @@ final class Campaign {
             for (Instance instance : instances) {
                 awaitStart(instance);
             }
-            return run(instances, new Injector(instances, database, timetable), database, schedule, turn, timetable);
+            return run(instances, database, schedule, turn, timetable);
         } finally {
             timetable.close();
             for (Instance instance : instances) {
@@ -123,17 +123,13 @@ final class Campaign {
     }
 
     private Report run(
-            List<Instance> instances,
-            Injector injector,
-            Database database,
-            List<Fault> schedule,
-            Turn turn,
-            Timetable timetable)
+            List<Instance> instances, Database database, List<Fault> schedule, Turn turn, Timetable timetable)
             throws IOException, InterruptedException, SQLException {
         Stopwatch clock = new Stopwatch();
         long length = options.duration().toMillis();
         List<String> troubles = new ArrayList<>();
         try (Fleet fleet = new Fleet(CLIENTS, options.seed(), options.mode(), instances, clock)) {
+            Injector injector = new Injector(instances, database, timetable, fleet::ended);
             injector.begin(schedule);
             Future<Void> turning = timetable.done(Duration.ofMillis(length / 2), () -> turn.happen(instances));
             Future<Void> healing = timetable.done(Duration.ofMillis(length), injector::heal);
@@ -161,7 +157,8 @@ final class Campaign {
             List<History> histories = fleet.histories();
             Audit.Result audit = Audit.of(options.mode(), histories, database.books());
             int ownExits = instances.stream().mapToInt(Instance::ownExits).sum();
-            return new Report(options.mode(), histories, injector.done(), ownExits, audit, troubles);
+            return new Report(
+                    options.mode(), histories, injector.done(), injector.skipped(), ownExits, audit, troubles);
         }
     }
 

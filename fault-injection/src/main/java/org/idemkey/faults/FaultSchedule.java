@@ -11,10 +11,10 @@ import java.util.SplittableRandom;
 /** Makes the list of faults from a seed: the same one for the same seed, duration and kinds, whatever the mode. */
 final class FaultSchedule {
 
-    /** On average one in 0.85 s: more than 200 in three minutes. */
-    private static final int SHORTEST_GAP = 500;
+    /** On average one in 0.7 s: some 250 in three minutes. */
+    private static final int SHORTEST_GAP = 400;
 
-    private static final int LONGEST_GAP = 1_200;
+    private static final int LONGEST_GAP = 1_000;
 
     private FaultSchedule() {}
 

@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** All clients together, and everything they saw. */
 final class Fleet implements AutoCloseable {
@@ -25,6 +26,7 @@ final class Fleet implements AutoCloseable {
     private final Mode mode;
     private final List<Instance> instances;
     private final Stopwatch clock;
+    private final AtomicLong ended = new AtomicLong();
     private final Queue<History> histories = new ConcurrentLinkedQueue<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "client");
@@ -75,6 +77,7 @@ final class Fleet implements AutoCloseable {
                 } else {
                     client.pursue(history, first, deadlineMillis);
                 }
+                ended.incrementAndGet();
                 if (intent.twist() == Intent.Twist.LATE_REPEAT) {
                     waiting.add(new Waiting(history, clock.millis() + random.nextInt(2_000, 30_000)));
                 } else if (intent.twist() == Intent.Twist.REUSE && history.isSettled()) {
@@ -138,6 +141,11 @@ final class Fleet implements AutoCloseable {
                 throw new IllegalStateException("a client failed", e.getCause());
             }
         }
+    }
+
+    /** How many requests have come to an end. */
+    long ended() {
+        return ended.get();
     }
 
     /** How many keys there are. */

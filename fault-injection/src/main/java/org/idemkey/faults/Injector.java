@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongSupplier;
 import org.idemkey.faults.Fault.Kind;
 import org.idemkey.faults.TcpProxy.Direction;
 import org.idemkey.faults.Trap.Passing;
@@ -21,12 +22,22 @@ final class Injector {
     private final Database database;
     private final Timetable timetable;
     private final Map<Kind, Integer> done = new EnumMap<>(Kind.class);
+    private final LongSupplier progress;
+    private long progressBefore = -1;
+    private int skipped;
     private volatile boolean over;
 
-    Injector(List<Instance> instances, Database database, Timetable timetable) {
+    /**
+     * An injector.
+     *
+     * @param progress how many requests have come to an end: a fault waits for its own time only, but is left out where
+     *     the service has ended none since the last one, for that would only show that it is down
+     */
+    Injector(List<Instance> instances, Database database, Timetable timetable, LongSupplier progress) {
         this.instances = List.copyOf(instances);
         this.database = database;
         this.timetable = timetable;
+        this.progress = progress;
     }
 
     /** Puts the whole schedule on the clock; its times count from now. */
@@ -46,7 +57,7 @@ final class Injector {
     }
 
     private void inject(Fault fault) {
-        if (over) {
+        if (over || !isWorth()) {
             return;
         }
         try {
@@ -58,6 +69,21 @@ final class Injector {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private synchronized boolean isWorth() {
+        long now = progress.getAsLong();
+        if (now == progressBefore) {
+            skipped++;
+            return false;
+        }
+        progressBefore = now;
+        return true;
+    }
+
+    /** How many faults were left out, because the service had not got over the ones before. */
+    synchronized int skipped() {
+        return skipped;
     }
 
     private synchronized void count(Kind kind) {

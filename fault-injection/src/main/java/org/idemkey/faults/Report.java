@@ -12,6 +12,7 @@ import org.idemkey.faults.Finding.Breach;
  * @param mode what was tried
  * @param histories what clients saw
  * @param faults what was done, by kind
+ * @param skipped how many faults were left out, since the service had not got over the ones before
  * @param ownExits how often an instance ended though nobody had killed it: it couldn't start without its database
  * @param audit what the audit says
  * @param troubles what went wrong with the campaign's own instances: they didn't come back, or didn't end when asked
@@ -20,6 +21,7 @@ record Report(
         Mode mode,
         List<History> histories,
         Map<Fault.Kind, Integer> faults,
+        int skipped,
         int ownExits,
         Audit.Result audit,
         List<String> troubles) {
@@ -61,7 +63,11 @@ record Report(
         }
         troubles.forEach(trouble -> text.append("trouble: ").append(trouble).append('\n'));
         text.append("faults: ").append(new TreeMap<>(faults)).append('\n');
-        text.append("starts that failed: ").append(ownExits).append('\n');
+        text.append("faults left out: ")
+                .append(skipped)
+                .append("; starts that failed: ")
+                .append(ownExits)
+                .append('\n');
         text.append("requests: ")
                 .append(histories.stream().mapToInt(History::requests).sum())
                 .append("; last answers: ")
