@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.messaging;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** A JVM of its own with the tests' class path, that can be killed. It ends with this JVM at the latest. */
+final class ChildProcess {
+
+    private final Process process;
+    private final Path log;
+
+    /**
+     * Starts a class.
+     *
+     * @param main must call {@link #dieWithParent()}
+     * @param log gets what it prints
+     */
+    ChildProcess(Class<?> main, Path log, Map<String, String> environment, String... arguments) {
+        this.log = log;
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx384m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                main.getName()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
+        builder.environment().putAll(environment);
+        builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
+        try {
+            process = builder.start();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** In the child: ends it when its standard input does, as it does when the parent is gone. */
+    static void dieWithParent() {
+        Thread watcher = new Thread(() -> {
+            try {
+                while (System.in.read() >= 0) {
+                    // Nothing is ever sent.
+                }
+            } catch (IOException e) {
+                // As good as the end.
+            }
+            Runtime.getRuntime().halt(1);
+        });
+        watcher.setDaemon(true);
+        watcher.start();
+    }
+
+    boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** kill -9, and waits for the end. */
+    void kill() throws InterruptedException {
+        process.destroyForcibly();
+        process.waitFor();
+    }
+
+    int exitCode() throws InterruptedException {
+        return process.waitFor();
+    }
+
+    /** What it has printed. */
+    String log() {
+        try {
+            return Files.readString(log);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
