@@ -87,6 +87,8 @@ class PostgresClaimsTest {
         }
         assertThat(claims.find(key).orElseThrow().effectConfirmed()).isTrue();
         database.update("UPDATE idempotency_key SET joined = true");
+        assertThat(state()).as("confirmed").isEqualTo(State.OUTCOME_UNKNOWN);
+        database.update("UPDATE idempotency_key SET confirmed = false");
         assertThat(state()).isEqualTo(State.ABANDONED);
 
         store.complete(lease, ANSWER);
