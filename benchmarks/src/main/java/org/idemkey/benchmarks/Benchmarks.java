@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.benchmarks;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.idemkey.benchmarks.Comparison.Effort;
+import org.idemkey.benchmarks.Comparison.Result;
+
+/** Measures, tells, and leaves a report; {@code benchmarks/run} starts it in the project's root. */
+public final class Benchmarks {
+
+    private static final int[] CONNECTIONS = {8, 32};
+    private static final List<Long> SIZES = List.of(10_000L, 100_000L, 1_000_000L, 10_000_000L);
+    private static final long EXPIRED = 1_500_000;
+
+    private static final Effort QUICK = new Effort(Duration.ofMillis(300), Duration.ofMillis(200), 5);
+    private static final Effort FULL = new Effort(Duration.ofSeconds(1), Duration.ofMillis(500), 15);
+
+    private Benchmarks() {}
+
+    /** Takes {@code --quick} and {@code --json}; ends with status 2 for anything else. */
+    public static void main(String[] arguments) throws Exception {
+        Options options;
+        try {
+            options = Options.parse(arguments);
+        } catch (IllegalArgumentException e) {
+            System.err.println("benchmarks: " + e.getMessage());
+            System.exit(2);
+            return;
+        }
+        Output output = options.json() ? Output.json(System.out) : Output.table(System.out);
+        try (Database database = Database.open()) {
+            if (options.quick()) {
+                ratios(database, QUICK, output);
+            } else {
+                full(database, output);
+            }
+        }
+    }
+
+    private static void full(Database database, Output output) throws Exception {
+        Report report = new Report(database.version());
+        for (Pieces.Cost cost : Pieces.run()) {
+            output.piece(cost);
+            report.add(cost);
+        }
+        try (Application application = new Application(database)) {
+            compare(application, FULL, output).forEach(report::add);
+            Expiry.Result expiry = new Expiry(database, application.store()).run(application.port(), EXPIRED, FULL);
+            output.expiry(expiry);
+            report.add(expiry);
+        }
+        for (Growth.Point point : new Growth(database).run(SIZES, FULL)) {
+            output.growth(point);
+            report.add(point);
+        }
+        report.write(Path.of("docs"));
+    }
+
+    private static void ratios(Database database, Effort effort, Output output) throws Exception {
+        try (Application application = new Application(database)) {
+            compare(application, effort, output);
+        }
+    }
+
+    /** Every comparison at every number of connections, and the proof that what was measured has happened. */
+    static List<Result> compare(Application application, Effort effort, Output output) throws Exception {
+        List<Result> results = new ArrayList<>();
+        application.prepare();
+        for (int connections : CONNECTIONS) {
+            try (Load load = new Load(application.port(), connections)) {
+                for (Comparison comparison : application.comparisons()) {
+                    Result result = comparison.run(load, connections, effort);
+                    output.result(result);
+                    results.add(result);
+                }
+            }
+        }
+        application.audit();
+        return results;
+    }
+}

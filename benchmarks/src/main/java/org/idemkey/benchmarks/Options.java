@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.benchmarks;
+
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * What the command line asks for.
+ *
+ * @param quick ratios only, in less than a minute, and no report
+ * @param json a line of JSON for each figure on standard output, in place of a table
+ */
+record Options(boolean quick, boolean json) {
+
+    private static final Set<String> KNOWN = Set.of("--quick", "--json");
+
+    /**
+     * Reads the command line.
+     *
+     * @throws IllegalArgumentException if an argument is unknown; the message is for the user
+     */
+    static Options parse(String... arguments) {
+        Set<String> given = new HashSet<>();
+        for (String argument : arguments) {
+            if (!KNOWN.contains(argument)) {
+                throw new IllegalArgumentException("unknown argument '" + argument + "' (known: --quick, --json)");
+            }
+            given.add(argument);
+        }
+        return new Options(given.contains("--quick"), given.contains("--json"));
+    }
+}
