@@ -51,7 +51,9 @@ class ProtectedRequestTest {
 
         Outcome<String> first = guard.run(key, FINGERPRINT, context -> {
             pay(store.dataSource());
-            assertThat(DATABASE.unpublished()).as("before the answer is recorded").isZero();
+            assertThat(DATABASE.unpublished())
+                    .as("before the answer is recorded")
+                    .isZero();
             return "201";
         });
         Outcome<String> repetition = guard.run(key, FINGERPRINT, context -> {
