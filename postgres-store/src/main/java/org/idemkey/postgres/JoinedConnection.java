@@ -2,7 +2,6 @@
 package org.idemkey.postgres;
 
 import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -12,7 +11,6 @@ import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.LinkedHashSet;
 import java.util.Set;
-import org.idemkey.postgres.Units.Unit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,32 +22,28 @@ final class JoinedConnection implements InvocationHandler {
     /** SQLSTATE: the connection does not exist. */
     static final String NO_CONNECTION = "08003";
 
-    private static final String IN_TRANSACTION = "25001";
-    private static final String NO_TRANSACTION = "25P01";
-    private static final String NO_SUCH_SAVEPOINT = "3B001";
-
     private final JoinedTransaction transaction;
-    private final Units units;
     private final Connection physical;
     private final Connection proxy;
     private final Set<Statement> statements = new LinkedHashSet<>();
     private final Settings settings;
-
-    private @Nullable Unit unit;
-    private boolean autoCommit;
-    private boolean readOnly;
+    private final Work work;
     private volatile boolean closed;
 
     JoinedConnection(JoinedTransaction transaction, Units units, Connection physical, boolean autoCommit) {
         this.transaction = transaction;
-        this.units = units;
         this.physical = physical;
-        this.autoCommit = autoCommit;
+        work = new Work(units, physical, autoCommit);
         settings = new Settings(physical);
         proxy = (Connection) Proxy.newProxyInstance(
                 JoinedConnection.class.getClassLoader(),
                 new Class<?>[] {Connection.class, JoinedTransaction.Member.class},
                 this);
+    }
+
+    /** What is executed on it. */
+    Work work() {
+        return work;
     }
 
     Connection proxy() {
@@ -76,7 +70,7 @@ final class JoinedConnection implements InvocationHandler {
             }
             case "abort" -> {
                 closed = true;
-                return call(physical, method, args);
+                return Work.call(physical, method, args);
             }
             default -> {
                 return alone(() -> invokeAlone(method, args));
@@ -113,29 +107,29 @@ final class JoinedConnection implements InvocationHandler {
         Object argument = args == null || args.length == 0 ? null : args[0];
         switch (name) {
             case "getAutoCommit" -> {
-                return autoCommit;
+                return work.isAutoCommit();
             }
-            case "setAutoCommit" -> setAutoCommit((boolean) argument(argument));
-            case "commit" -> commit();
+            case "setAutoCommit" -> work.setAutoCommit((boolean) argument(argument));
+            case "commit" -> work.commit();
             case "rollback" -> {
                 if (argument == null) {
-                    rollback();
+                    work.rollback();
                 } else {
-                    rollback((Savepoint) argument);
+                    work.rollback((Savepoint) argument);
                 }
             }
             case "setSavepoint" -> {
-                return setSavepoint(method, args);
+                return work.setSavepoint(method, args);
             }
-            case "releaseSavepoint" -> releaseSavepoint((Savepoint) argument(argument));
+            case "releaseSavepoint" -> work.releaseSavepoint((Savepoint) argument(argument));
             case "isReadOnly" -> {
-                return readOnly;
+                return work.isReadOnly();
             }
-            case "setReadOnly" -> setReadOnly((boolean) argument(argument));
+            case "setReadOnly" -> work.setReadOnly((boolean) argument(argument));
             case "getTransactionIsolation" -> {
                 return transaction.isolation();
             }
-            case "setTransactionIsolation" -> setIsolation((int) argument(argument));
+            case "setTransactionIsolation" -> requireIsolation((int) argument(argument));
             case "beginRequest", "endRequest" -> {
                 // The pool's own words about its connection.
             }
@@ -160,7 +154,7 @@ final class JoinedConnection implements InvocationHandler {
             TransactionControl.refuse(sql);
         }
         settings.aboutToCall(method.getName());
-        Object result = watched(physical, method, args);
+        Object result = work.watched(physical, method, args);
         if (result instanceof Statement statement) {
             statements.add(statement);
             return Tied.statement(statement, this);
@@ -183,168 +177,12 @@ final class JoinedConnection implements InvocationHandler {
         }
     }
 
-    /** Calls what sends no statement of the handler's; should it fail, the transaction may have been aborted. */
-    @Nullable
-    Object watched(Object target, Method method, Object @Nullable [] args) throws Throwable {
-        try {
-            return call(target, method, args);
-        } catch (SQLException e) {
-            if (unit != null) {
-                unit.suspect();
-            }
-            throw e;
-        }
-    }
-
-    /** Calls what executes a statement of the handler's: within a unit of work, or as one by itself. */
-    @Nullable
-    Object execute(Statement statement, Object target, Method method, Object @Nullable [] args) throws Throwable {
-        Unit work = begin();
-        if (!autoCommit) {
-            units.executed();
-            return watched(target, method, args);
-        }
-        boolean succeeded = false;
-        // In auto-commit mode the driver reads whole results, and so no cursor can fail when its statement stands.
-        int fetchSize = statement.getFetchSize();
-        try {
-            if (fetchSize != 0) {
-                statement.setFetchSize(0);
-            }
-            units.executed();
-            Object result = call(target, method, args);
-            succeeded = true;
-            return result;
-        } catch (Throwable e) {
-            unit = null;
-            try {
-                units.rollback(work);
-            } catch (SQLException more) {
-                e.addSuppressed(more);
-            }
-            throw e;
-        } finally {
-            if (succeeded) {
-                unit = null;
-                units.commit(work);
-            }
-            if (fetchSize != 0) {
-                statement.setFetchSize(fetchSize);
-            }
-        }
-    }
-
-    static @Nullable Object call(Object target, Method method, Object @Nullable [] args) throws Throwable {
-        try {
-            return method.invoke(target, args);
-        } catch (InvocationTargetException e) {
-            throw e.getCause() == null ? e : e.getCause();
-        }
-    }
-
-    /** The unit to work in now: this connection's own, begun if need be. */
-    private Unit begin() throws SQLException {
-        Unit now = unit;
-        if (now == null) {
-            now = units.begin(readOnly && !autoCommit);
-            unit = now;
-        }
-        requireNotUndone(now);
-        if (!units.isInnermost(now)) {
-            throw new SQLException(
-                    "a connection that was taken later has uncommitted work within this one's: commit it or roll it back",
-                    IN_TRANSACTION);
-        }
-        return now;
-    }
-
-    private static void requireNotUndone(Unit unit) throws SQLException {
-        if (unit.isUndone()) {
-            throw new SQLException("an outer connection's rollback has undone this one's work: roll back", "25P02");
-        }
-    }
-
-    private void setAutoCommit(boolean on) throws SQLException {
-        if (on && !autoCommit && unit != null) {
-            commit();
-        }
-        autoCommit = on;
-    }
-
-    private void commit() throws SQLException {
-        requireTransaction("commit");
-        Unit done = unit;
-        if (done != null) {
-            requireNotUndone(done);
-            unit = null;
-            units.commit(done);
-        }
-    }
-
-    private void rollback() throws SQLException {
-        requireTransaction("roll back");
-        Unit done = unit;
-        unit = null;
-        if (done != null && !done.isUndone()) {
-            units.rollback(done);
-        }
-    }
-
-    private void rollback(Savepoint savepoint) throws SQLException {
-        requireTransaction("roll back to a savepoint");
-        Unit now = unit;
-        if (now == null || !now.knows(savepoint)) {
-            throw new SQLException("no savepoint of this connection's transaction", NO_SUCH_SAVEPOINT);
-        }
-        requireNotUndone(now);
-        units.rollback(now, savepoint);
-    }
-
-    private @Nullable Object setSavepoint(Method method, Object @Nullable [] args) throws Throwable {
-        requireTransaction("set a savepoint");
-        Unit now = begin();
-        units.executed();
-        Object savepoint = watched(physical, method, args);
-        if (savepoint != null) {
-            now.remember((Savepoint) savepoint);
-        }
-        return savepoint;
-    }
-
-    private void releaseSavepoint(Savepoint savepoint) throws SQLException {
-        Unit now = unit;
-        if (now == null || !now.knows(savepoint)) {
-            throw new SQLException("no savepoint of this connection's transaction", NO_SUCH_SAVEPOINT);
-        }
-        begin();
-        now.forget(savepoint);
-        try {
-            physical.releaseSavepoint(savepoint);
-        } catch (SQLException e) {
-            now.suspect();
-            throw e;
-        }
-    }
-
-    private void requireTransaction(String what) throws SQLException {
-        if (autoCommit) {
-            throw new SQLException("can't " + what + " in auto-commit mode", NO_TRANSACTION);
-        }
-    }
-
-    private void setReadOnly(boolean on) throws SQLException {
-        if (unit != null) {
-            throw new SQLException("can't change read-only within a transaction", IN_TRANSACTION);
-        }
-        readOnly = on;
-    }
-
-    private void setIsolation(int level) throws SQLException {
+    private void requireIsolation(int level) throws SQLException {
         if (level != transaction.isolation()) {
             throw new SQLException(
                     "the request's transaction has begun, with isolation level " + transaction.isolation()
                             + " of java.sql.Connection: set another one as the pool's default",
-                    IN_TRANSACTION);
+                    "25001");
         }
     }
 
@@ -363,20 +201,17 @@ final class JoinedConnection implements InvocationHandler {
         }
         closed = true;
         transaction.closed(this);
-        Unit left = unit;
-        unit = null;
         closeStatements();
-        if (left != null && !left.isUndone()) {
-            units.rollback(left);
+        if (!physical.isClosed()) {
+            work.undo();
+            settings.restore();
         }
-        settings.restore();
     }
 
     /** The transaction is over, or will be undone: nothing is sent any more. */
     void end() {
         if (!closed) {
             closed = true;
-            unit = null;
             closeStatements();
             settings.restoreLocally();
         }

@@ -33,6 +33,8 @@ import org.jspecify.annotations.Nullable;
  * <tr><td>{@code setReadOnly(true)}</td><td>is enforced for its transactions, at the price of two round trips</td></tr>
  * <tr><td>{@code setTransactionIsolation}</td><td>fails for any level but the one that the transaction has</td></tr>
  * <tr><td>{@code COMMIT}, {@code ROLLBACK}, {@code BEGIN} as SQL text</td><td>are refused</td></tr>
+ * <tr><td>{@code unwrap}</td><td>reaches the driver's own connection, for {@code COPY} and the like; what is done there is
+ * no unit of work, and the transaction must not be ended there</td></tr>
  * </table>
  *
  * <p>A second connection, taken while the first has uncommitted work, is nested in it: what it commits goes down with a

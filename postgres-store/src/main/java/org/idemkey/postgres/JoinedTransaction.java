@@ -5,6 +5,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -22,6 +23,10 @@ final class JoinedTransaction implements JoinedRequest {
     private final Units units;
     private final Set<JoinedConnection> connections = new LinkedHashSet<>();
     private boolean ended;
+
+    /** Read without the lock: its holder is committing, which takes a bounded time. */
+    private volatile boolean committing;
+
     private @Nullable Integer isolation;
 
     /**
@@ -71,16 +76,19 @@ final class JoinedTransaction implements JoinedRequest {
      */
     <T> @Nullable T commit(Duration patience, Ending<T> ending) throws SQLException {
         if (!enterWithin(patience)) {
-            abandon();
+            if (!abandon()) {
+                return null;
+            }
             throw new SQLException("another thread still works on the request's connection", "55006");
         }
         try {
             if (ended) {
                 return null;
             }
+            committing = true;
             boolean done = false;
             try {
-                for (JoinedConnection left : Set.copyOf(connections)) {
+                for (JoinedConnection left : List.copyOf(connections)) {
                     pooled.bounded(connection -> {
                         left.close();
                         return left;
@@ -105,8 +113,7 @@ final class JoinedTransaction implements JoinedRequest {
      */
     boolean rollback(Duration patience) {
         if (!enterWithin(patience)) {
-            abandon();
-            return true;
+            return abandon();
         }
         try {
             boolean open = !ended;
@@ -126,14 +133,24 @@ final class JoinedTransaction implements JoinedRequest {
         pooled.giveBack(committed);
     }
 
-    /** Some thread holds the lock, in the middle of a statement: takes its connection away, whereupon that fails. */
-    private void abandon() {
-        pooled.abort();
+    /**
+     * Some thread holds the lock. If it executes a statement of the handler's, takes its connection away, whereupon that
+     * fails; if it ends the transaction, waits for that.
+     *
+     * @return whether this has ended the transaction; if not, somebody else has
+     */
+    private boolean abandon() {
+        boolean taken = !committing;
+        if (taken) {
+            pooled.abort();
+        }
         lock.lock();
         try {
-            if (!ended) {
+            boolean open = taken && !ended;
+            if (open) {
                 end(false);
             }
+            return open;
         } finally {
             lock.unlock();
         }

@@ -216,7 +216,7 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         private @Nullable Integer maxConcurrent;
         private Duration permitWait = Duration.ofSeconds(2);
         private Duration timeout = Duration.ofSeconds(5);
-        private Duration lockTimeout = Duration.ofSeconds(2);
+        private Duration lockTimeout = Duration.ofMillis(500);
         private @Nullable Duration idleTimeout = Duration.ofMinutes(5);
         private AdvisoryLocks locks = AdvisoryLocks.STANDARD;
 
@@ -261,7 +261,7 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         }
 
         /**
-         * How long a completion waits for another claim of the same key that is just being written; 2 seconds by default,
+         * How long a completion waits for another claim of the same key that is just being written; 500 ms by default,
          * 1 ms at least.
          */
         public Builder lockTimeout(Duration timeout) {

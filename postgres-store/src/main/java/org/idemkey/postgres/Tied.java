@@ -73,7 +73,7 @@ final class Tied implements InvocationHandler {
             case "cancel" -> {
                 // For another thread than the one that executes and holds the lock.
                 connection.requireOpen();
-                return JoinedConnection.call(target, method, args);
+                return Work.call(target, method, args);
             }
             default -> {
                 return connection.alone(() -> invokeAlone(method, args));
@@ -102,8 +102,8 @@ final class Tied implements InvocationHandler {
         }
         Statement executor = statement;
         Object result = executor != null && executes(name)
-                ? connection.execute(executor, target, method, args)
-                : connection.watched(target, method, args);
+                ? connection.work().execute(executor, target, method, args)
+                : connection.work().watched(target, method, args);
         if (name.equals("close") && target == statement) {
             connection.closed((Statement) target);
         }

@@ -10,6 +10,8 @@ import jakarta.persistence.GeneratedValue;
 import jakarta.persistence.GenerationType;
 import jakarta.persistence.Id;
 import jakarta.persistence.PersistenceException;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.cfg.AvailableSettings;
@@ -27,6 +29,9 @@ class HibernateTest {
     @RegisterExtension
     static final TestDatabase DATABASE = new TestDatabase();
 
+    /** Held, so that its level is: Hibernate tells much of what goes on, and logs what is thrown anyway. */
+    private static final Logger LOG = Logger.getLogger("org.hibernate");
+
     private static PostgresTransactionStore store;
     private static SessionFactory sessions;
 
@@ -35,6 +40,7 @@ class HibernateTest {
 
     @BeforeAll
     static void create() {
+        LOG.setLevel(Level.OFF);
         DATABASE.update("CREATE TABLE effect (id bigint GENERATED ALWAYS AS IDENTITY, name text UNIQUE)");
         store = PostgresTransactionStore.create(DATABASE.pool());
         Configuration configuration = new Configuration().addAnnotatedClass(Effect.class);

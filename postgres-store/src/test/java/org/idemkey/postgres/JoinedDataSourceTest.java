@@ -276,6 +276,44 @@ class JoinedDataSourceTest {
     }
 
     @Test
+    void aStatementThatTookTooLongDoesNotSpoilTheAnswer() throws Exception {
+        calls.serve(key, context -> {
+            insert("one");
+            try (Connection connection = joined.getConnection();
+                    Statement statement = connection.createStatement()) {
+                statement.setQueryTimeout(1);
+                assertThatExceptionOfType(SQLException.class)
+                        .isThrownBy(() -> statement.execute("SELECT pg_sleep(600)"))
+                        .extracting(SQLException::getSQLState)
+                        .isEqualTo("57014");
+            }
+            return answer(424);
+        });
+
+        assertThat(effects()).isEqualTo("one");
+        assertThat(calls.serve(key, context -> answer(201))).isEqualTo(answer(424));
+    }
+
+    // As a pool's connection: what has broken closes without another exception.
+    @Test
+    void closingABrokenConnectionIsQuiet() throws Exception {
+        calls.serve(key, context -> {
+            Connection connection = joined.getConnection();
+            connection.setAutoCommit(false);
+            insert(connection, "one");
+            connection.setSchema("pg_catalog");
+            DATABASE.query(
+                    "SELECT pg_terminate_backend(?, 10000)",
+                    ((TransactionLease) context.lease()).backend().pid());
+            assertThatExceptionOfType(SQLException.class).isThrownBy(() -> insert(connection, "two"));
+            connection.close();
+            return answer(503);
+        });
+
+        assertThat(effects()).isEmpty();
+    }
+
+    @Test
     void savepointsWorkWithinATransaction() throws Exception {
         calls.serve(key, context -> {
             try (Connection connection = joined.getConnection()) {
