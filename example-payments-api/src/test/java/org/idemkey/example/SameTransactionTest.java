@@ -41,8 +41,9 @@ class SameTransactionTest extends RepetitionScenarios {
         String order = Orders.of("tok_slow", reference);
         CompletableFuture<Response> first = CompletableFuture.supplyAsync(() -> pay(api.alice(), key, order));
         gateway.awaitSlow(1);
-        database.count("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        long lost = database.count("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 + " WHERE datname = current_database() AND state = 'idle in transaction'");
+        assertThat(lost).isEqualTo(1);
         gateway.answer(1);
 
         Response failed = first.get(1, TimeUnit.MINUTES);

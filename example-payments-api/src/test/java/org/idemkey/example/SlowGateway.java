@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.example;
 
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import javax.sql.DataSource;
 
@@ -13,15 +15,14 @@ final class SlowGateway implements Function<DataSource, PaymentGateway> {
     private static final int PATIENCE_SECONDS = 120;
 
     private final AtomicInteger calls = new AtomicInteger();
-    private final Semaphore waiting = new Semaphore(0);
-    private final Semaphore answers = new Semaphore(0);
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private int slowCharges;
+    private int answers;
 
     @Override
     public PaymentGateway apply(DataSource books) {
-        PaymentGateway simulated = new SimulatedGateway(books, () -> {
-            waiting.release();
-            acquire(answers, 1);
-        });
+        PaymentGateway simulated = new SimulatedGateway(books, this::awaitAnswer);
         return (key, order) -> {
             calls.incrementAndGet();
             return simulated.charge(key, order);
@@ -33,19 +34,45 @@ final class SlowGateway implements Function<DataSource, PaymentGateway> {
         return calls.get();
     }
 
-    /** Waits until that many more slow charges have been made, and their handlers wait for the answer. */
+    /** Waits until that many slow charges have been made whose handlers wait for the answer. */
     void awaitSlow(int number) throws InterruptedException {
-        acquire(waiting, number);
+        await(() -> slowCharges - answers >= number);
     }
 
-    /** Lets that many slow charges be answered. */
+    /** Lets that many slow charges be answered: those that wait, then those to come. */
     void answer(int number) {
-        answers.release(number);
+        lock.lock();
+        try {
+            answers += number;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
     }
 
-    private static void acquire(Semaphore semaphore, int number) throws InterruptedException {
-        if (!semaphore.tryAcquire(number, PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-            throw new IllegalStateException("nothing happened for " + PATIENCE_SECONDS + " s");
+    private void awaitAnswer() throws InterruptedException {
+        lock.lock();
+        try {
+            int turn = ++slowCharges;
+            changed.signalAll();
+            await(() -> answers >= turn);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void await(BooleanSupplier condition) throws InterruptedException {
+        long left = TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        lock.lock();
+        try {
+            while (!condition.getAsBoolean()) {
+                if (left <= 0) {
+                    throw new IllegalStateException("nothing happened for " + PATIENCE_SECONDS + " s");
+                }
+                left = changed.awaitNanos(left);
+            }
+        } finally {
+            lock.unlock();
         }
     }
 }
