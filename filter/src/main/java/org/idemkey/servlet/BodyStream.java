@@ -18,9 +18,10 @@ final class BodyStream extends ServletInputStream {
     private final InputStream in;
     private final Consumer<HandlerCallback> later;
     private long remaining;
-    private @Nullable ReadListener listener;
-    private volatile boolean inCallback;
-    private final AtomicBoolean endTold = new AtomicBoolean();
+    private volatile @Nullable ReadListener listener;
+    private volatile @Nullable Thread callbackThread;
+    private volatile @Nullable Thread lastReader;
+    private final AtomicBoolean endTaken = new AtomicBoolean();
 
     /**
      * @param later runs a callback when the handler's thread has returned, or at once on a thread of the container's;
@@ -37,6 +38,8 @@ final class BodyStream extends ServletInputStream {
         int b = in.read();
         if (b >= 0) {
             advance(1);
+        } else {
+            endSeen();
         }
         return b;
     }
@@ -46,6 +49,8 @@ final class BodyStream extends ServletInputStream {
         int read = in.read(target, offset, length);
         if (read > 0) {
             advance(read);
+        } else if (read < 0) {
+            endSeen();
         }
         return read;
     }
@@ -58,11 +63,8 @@ final class BodyStream extends ServletInputStream {
     }
 
     private void advance(long count) {
+        lastReader = Thread.currentThread();
         remaining -= count;
-        if (remaining == 0 && listener != null && !inCallback) {
-            // A listener that reads on a thread of its own is told of the end as well.
-            later.accept(new Listening(listener));
-        }
     }
 
     @Override
@@ -72,12 +74,34 @@ final class BodyStream extends ServletInputStream {
 
     @Override
     public boolean isFinished() {
-        return remaining == 0;
+        boolean finished = remaining == 0;
+        if (finished) {
+            endSeen();
+        }
+        return finished;
     }
 
     @Override
     public boolean isReady() {
+        if (remaining == 0) {
+            endSeen();
+        }
         return true;
+    }
+
+    /**
+     * A listener that reads on a thread of its own is told of the end when that thread asks for more, not when the last
+     * bytes are handed over: it may not have put them away yet.
+     */
+    private void endSeen() {
+        ReadListener reader = listener;
+        if (reader != null && Thread.currentThread() != callbackThread && endTaken.compareAndSet(false, true)) {
+            try {
+                later.accept(new End(reader));
+            } catch (IllegalStateException e) {
+                // The request has been completed meanwhile, so nobody waits for the end.
+            }
+        }
     }
 
     @Override
@@ -100,17 +124,32 @@ final class BodyStream extends ServletInputStream {
 
         @Override
         public void call() throws IOException {
-            inCallback = true;
+            callbackThread = Thread.currentThread();
             try {
-                if (!isFinished()) {
+                boolean readBefore = remaining == 0;
+                if (!readBefore) {
                     reader.onDataAvailable();
                 }
-                if (isFinished() && endTold.compareAndSet(false, true)) {
+                boolean readHere = lastReader == Thread.currentThread() && remaining == 0;
+                if ((readBefore || readHere) && endTaken.compareAndSet(false, true)) {
                     reader.onAllDataRead();
                 }
             } finally {
-                inCallback = false;
+                callbackThread = null;
             }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            reader.onError(failure);
+        }
+    }
+
+    private record End(ReadListener reader) implements HandlerCallback {
+
+        @Override
+        public void call() throws IOException {
+            reader.onAllDataRead();
         }
 
         @Override

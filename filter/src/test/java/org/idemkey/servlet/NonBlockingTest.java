@@ -196,6 +196,8 @@ class NonBlockingTest extends ServletTest {
     /** A listener that goes on reading on a thread of its own is told of the end once it has come. */
     @Test
     void theEndIsToldToWhomReadsElsewhere() throws Exception {
+        CountDownLatch readAll = new CountDownLatch(1);
+        CountDownLatch returned = new CountDownLatch(1);
         serve((request, response) -> {
             AsyncContext async = request.startAsync();
             Reader reader = new Reader(request) {
@@ -203,11 +205,23 @@ class NonBlockingTest extends ServletTest {
                 public void onDataAvailable() {
                     async.start(() -> {
                         try {
+                            byte[] all = new byte[5];
+                            int count = in.read(all);
+                            readAll.countDown();
+                            returned.await();
+                            read.write(all, 0, count);
                             super.onDataAvailable();
-                        } catch (IOException e) {
+                        } catch (IOException | InterruptedException e) {
                             failures.add(e);
                         }
                     });
+                    // This returns when the last byte has been read, and before the reader has put it away.
+                    try {
+                        readAll.await();
+                    } catch (InterruptedException e) {
+                        failures.add(e);
+                    }
+                    async.start(returned::countDown);
                 }
 
                 @Override
