@@ -57,7 +57,8 @@ final class Database {
      */
     static void check(DatabaseAddress address) throws StartupException {
         try {
-            DriverManager.getConnection(address.url(), properties(address)).close();
+            DriverManager.getConnection(address.url(), properties("start", address))
+                    .close();
         } catch (SQLException e) {
             throw new StartupException("the database of DATABASE_URL can't be reached: " + e.getMessage(), e);
         }
@@ -72,14 +73,14 @@ final class Database {
         config.setConnectionTimeout(POOL_PATIENCE.toMillis());
         config.setValidationTimeout(VALIDATION_PATIENCE.toMillis());
         config.setJdbcUrl(address.url());
-        config.setDataSourceProperties(properties(address));
+        config.setDataSourceProperties(properties(name, address));
         return new HikariDataSource(config);
     }
 
-    private static Properties properties(DatabaseAddress address) {
+    private static Properties properties(String part, DatabaseAddress address) {
         // What the URL says itself wins over these.
         Properties properties = new Properties();
-        properties.setProperty("ApplicationName", "payments-api");
+        properties.setProperty("ApplicationName", "payments-api " + part);
         properties.setProperty("connectTimeout", Long.toString(CONNECT_PATIENCE.toSeconds()));
         properties.setProperty("loginTimeout", Long.toString(CONNECT_PATIENCE.toSeconds()));
         properties.setProperty("socketTimeout", Long.toString(ANSWER_PATIENCE.toSeconds()));

@@ -4,6 +4,9 @@ package org.idemkey.example;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
@@ -20,6 +23,9 @@ final class Json {
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build();
+
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSX").withZone(ZoneOffset.UTC);
 
     private Json() {}
 
@@ -54,6 +60,16 @@ final class Json {
             throw ApiProblem.malformed("The body is not a JSON object.");
         }
         return document;
+    }
+
+    /** Reads a document that this service wrote itself. */
+    static JsonNode parse(String text) {
+        return MAPPER.readTree(text);
+    }
+
+    /** A point in time as JSON has it here: always three digits after the point of its seconds, in UTC. */
+    static String time(Instant instant) {
+        return TIME.format(instant);
     }
 
     /** Sends a document as the response's whole body. */

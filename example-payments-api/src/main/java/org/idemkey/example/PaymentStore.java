@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import javax.sql.DataSource;
+import org.idemkey.messaging.Outbox;
 
 /** Payments in PostgreSQL, in plain JDBC. Thread-safe. */
 final class PaymentStore {
@@ -34,7 +35,7 @@ final class PaymentStore {
     }
 
     /**
-     * Records a payment, and gives it its time, in one transaction with a condition.
+     * Records a payment, gives it its time, and announces it, in one transaction with a condition.
      *
      * @throws SQLException with SQLSTATE 08007 if nobody knows whether it was recorded; otherwise it wasn't
      */
@@ -44,6 +45,7 @@ final class PaymentStore {
             connection.setAutoCommit(false);
             condition.require(connection);
             Payment payment = insert(connection, id, merchant, order, chargeId);
+            Outbox.append(connection, PaymentEvents.paid(payment));
             try {
                 connection.commit();
             } catch (SQLException e) {

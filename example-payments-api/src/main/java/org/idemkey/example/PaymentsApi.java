@@ -19,6 +19,8 @@ import org.apache.catalina.LifecycleException;
 import org.idemkey.Idempotency;
 import org.idemkey.IdempotencyStoreException;
 import org.idemkey.example.Settings.DatabaseAddress;
+import org.idemkey.messaging.MessagingSchema;
+import org.idemkey.messaging.OutboxRelay;
 import org.idemkey.postgres.PostgresSchema;
 import org.idemkey.servlet.IdempotencyFilter;
 
@@ -37,6 +39,9 @@ public final class PaymentsApi implements AutoCloseable {
 
     /** The gateway's books are read and written in no time. */
     private static final int GATEWAY_POOL_SIZE = 4;
+
+    /** One for the relay, one for the consumer that it may call, and what requests for entries take. */
+    private static final int LEDGER_POOL_SIZE = 4;
 
     private final Resources resources;
     private final HikariDataSource pool;
@@ -104,15 +109,22 @@ public final class PaymentsApi implements AutoCloseable {
         try {
             Database.createTables(pool);
             PostgresSchema.create(pool);
+            MessagingSchema.create(pool);
         } catch (SQLException | IdempotencyStoreException e) {
             throw new StartupException("the tables can't be created: " + e.getMessage(), e);
         }
-        Protection protection = Protection.of(settings.mode(), settings.terms(), pool, resources);
+        // A pool of its own: what happens behind the requests must not take their connections.
+        DataSource behind = resources.add(Database.pool("ledger", LEDGER_POOL_SIZE, address));
+        Ledger ledger = new Ledger(behind);
+        OutboxRelay relay = LedgerFeed.start(behind, ledger, settings.kafka(), resources);
+        Protection protection = Protection.of(settings.mode(), settings.terms(), pool, relay::wake, resources);
         Payments payments = new Payments(
                 new PaymentStore(protection.dataSource()), gateways.apply(books), protection.ownTransactions());
         try {
             HttpServer http = resources.add(new HttpServer(
-                    settings.port(), context -> register(context, protection, payments, new HealthResource(pool))));
+                    settings.port(),
+                    context -> register(
+                            context, protection, payments, new LedgerResource(ledger), new HealthResource(pool))));
             http.start();
             return new PaymentsApi(resources, pool, http);
         } catch (IOException | LifecycleException e) {
@@ -122,9 +134,14 @@ public final class PaymentsApi implements AutoCloseable {
 
     /** Filters stand in the order in which they are added. */
     private static void register(
-            ServletContext context, Protection protection, Payments payments, HealthResource health) {
+            ServletContext context,
+            Protection protection,
+            Payments payments,
+            LedgerResource ledger,
+            HealthResource health) {
         EnumSet<DispatcherType> requests = EnumSet.of(DispatcherType.REQUEST);
-        context.addFilter("merchants", new MerchantFilter()).addMappingForUrlPatterns(requests, true, "/payments/*");
+        context.addFilter("merchants", new MerchantFilter())
+                .addMappingForUrlPatterns(requests, true, "/payments/*", "/ledger/*");
         Idempotency engine = protection.engine();
         if (engine != null) {
             context.addFilter("idempotency", new IdempotencyFilter(engine))
@@ -132,6 +149,7 @@ public final class PaymentsApi implements AutoCloseable {
         }
         context.addServlet("payments", new Endpoint(new PaymentsResource(payments)))
                 .addMapping("/payments/*");
+        context.addServlet("ledger", new Endpoint(ledger)).addMapping("/ledger/*");
         context.addServlet("health", new Endpoint(health)).addMapping("/health");
         context.addServlet("nothing", new Endpoint((request, response) -> {
                     throw ApiProblem.notFound();

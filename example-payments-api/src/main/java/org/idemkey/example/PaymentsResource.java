@@ -5,8 +5,6 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.sql.SQLException;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.List;
 import org.idemkey.IdempotencyContext;
 import tools.jackson.databind.node.ArrayNode;
@@ -14,10 +12,6 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** {@code /payments} and {@code /payments/{id}}. */
 final class PaymentsResource implements Endpoint.Handler {
-
-    /** Always three digits after the point, in UTC. */
-    private static final DateTimeFormatter TIME =
-            DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSX").withZone(ZoneOffset.UTC);
 
     private final Payments payments;
 
@@ -79,6 +73,6 @@ final class PaymentsResource implements Endpoint.Handler {
                 .put("amount", payment.amount())
                 .put("currency", payment.currency())
                 .put("reference", payment.reference())
-                .put("createdAt", TIME.format(payment.createdAt()));
+                .put("createdAt", Json.time(payment.createdAt()));
     }
 }

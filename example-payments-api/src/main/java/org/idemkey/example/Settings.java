@@ -21,8 +21,16 @@ import org.jspecify.annotations.Nullable;
  * @param terms {@code IDEMPOTENCY_LEASE} and {@code IDEMPOTENCY_RETENTION}, ISO-8601 durations; {@code PT30S} and
  *     {@code PT24H} by default
  * @param mode {@code IDEMPOTENCY_MODE}; {@code same-transaction} by default
+ * @param kafka {@code KAFKA_BOOTSTRAP_SERVERS}: {@code host:port}, or several with commas; null if events go to the
+ *     ledger without a broker
  */
-record Settings(int port, @Nullable DatabaseAddress database, Path dataDirectory, Terms terms, IdempotencyMode mode) {
+record Settings(
+        int port,
+        @Nullable DatabaseAddress database,
+        Path dataDirectory,
+        Terms terms,
+        IdempotencyMode mode,
+        @Nullable String kafka) {
 
     /** A name as JDBC wants it; user and password may be part of the URL instead. */
     record DatabaseAddress(
@@ -48,7 +56,17 @@ record Settings(int port, @Nullable DatabaseAddress database, Path dataDirectory
                 new Terms(
                         duration("IDEMPOTENCY_LEASE", text(environment, "IDEMPOTENCY_LEASE", "PT30S")),
                         duration("IDEMPOTENCY_RETENTION", text(environment, "IDEMPOTENCY_RETENTION", "PT24H"))),
-                mode(text(environment, "IDEMPOTENCY_MODE", IdempotencyMode.SAME_TRANSACTION.toString())));
+                mode(text(environment, "IDEMPOTENCY_MODE", IdempotencyMode.SAME_TRANSACTION.toString())),
+                kafka(environment));
+    }
+
+    private static @Nullable String kafka(Map<String, String> environment) throws StartupException {
+        String servers = optional(environment, "KAFKA_BOOTSTRAP_SERVERS");
+        if (servers != null && !servers.matches("[^\\s,:]+:[0-9]{1,5}(,[^\\s,:]+:[0-9]{1,5})*")) {
+            throw new StartupException(
+                    "KAFKA_BOOTSTRAP_SERVERS must be host:port, or several with commas, but is \"" + servers + "\"");
+        }
+        return servers;
     }
 
     private static IdempotencyMode mode(String text) throws StartupException {

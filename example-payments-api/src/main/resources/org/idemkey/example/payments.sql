@@ -10,6 +10,20 @@ CREATE TABLE IF NOT EXISTS payment (
 -- Not unique: that a merchant pays twice for one reference may be meant, and idempotency is the key's affair.
 CREATE INDEX IF NOT EXISTS payment_merchant_reference ON payment (merchant, reference);
 
+-- The ledger, as its own service would have it. Not unique either: that a payment is booked once is the idempotent
+-- consumer's affair.
+CREATE TABLE IF NOT EXISTS ledger_entry (
+    id          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    merchant    text        NOT NULL,
+    reference   text        NOT NULL,
+    payment     text        NOT NULL,
+    type        text        NOT NULL,
+    amount      bigint      NOT NULL,  -- below zero for a refund
+    currency    char(3)     NOT NULL,
+    booked_at   timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS ledger_entry_merchant_reference ON ledger_entry (merchant, reference);
+
 -- The books of the simulated gateway. A real one's would be out of our reach.
 CREATE TABLE IF NOT EXISTS gateway_charge (
     charge_key  text        PRIMARY KEY,

@@ -42,7 +42,8 @@ class SameTransactionTest extends RepetitionScenarios {
         CompletableFuture<Response> first = CompletableFuture.supplyAsync(() -> pay(api.alice(), key, order));
         gateway.awaitSlow(1);
         long lost = database.count("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                + " WHERE datname = current_database() AND state = 'idle in transaction'");
+                + " WHERE datname = current_database() AND state = 'idle in transaction'"
+                + " AND application_name = 'payments-api payments'");
         assertThat(lost).isEqualTo(1);
         gateway.answer(1);
 

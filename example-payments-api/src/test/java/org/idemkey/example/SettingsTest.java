@@ -22,7 +22,8 @@ class SettingsTest {
                         null,
                         Path.of("./payments-data"),
                         new Terms(Duration.ofSeconds(30), Duration.ofHours(24)),
-                        IdempotencyMode.SAME_TRANSACTION));
+                        IdempotencyMode.SAME_TRANSACTION,
+                        null));
     }
 
     @Test
@@ -41,7 +42,8 @@ class SettingsTest {
                 "DATA_DIR", "/var/lib/shop",
                 "IDEMPOTENCY_MODE", "joined-lease",
                 "IDEMPOTENCY_LEASE", "PT1.5S",
-                "IDEMPOTENCY_RETENTION", "P7D"));
+                "IDEMPOTENCY_RETENTION", "P7D",
+                "KAFKA_BOOTSTRAP_SERVERS", "kafka-1:9092,kafka-2:9092"));
 
         assertThat(settings)
                 .isEqualTo(new Settings(
@@ -50,7 +52,8 @@ class SettingsTest {
                                 "jdbc:postgresql://db.example:5433/shop?sslmode=disable", "shop", " secret "),
                         Path.of("/var/lib/shop"),
                         new Terms(Duration.ofMillis(1500), Duration.ofDays(7)),
-                        IdempotencyMode.JOINED_LEASE));
+                        IdempotencyMode.JOINED_LEASE,
+                        "kafka-1:9092,kafka-2:9092"));
     }
 
     @ParameterizedTest
@@ -73,6 +76,9 @@ class SettingsTest {
                 "IDEMPOTENCY_RETENTION | P3651D",
                 "IDEMPOTENCY_RETENTION | 1 day",
                 "IDEMPOTENCY_RETENTION | PT9999999999999999999S",
+                "KAFKA_BOOTSTRAP_SERVERS | kafka",
+                "KAFKA_BOOTSTRAP_SERVERS | kafka:9092,",
+                "KAFKA_BOOTSTRAP_SERVERS | kafka:9092 kafka:9093",
                 "DATABASE_URL          | localhost:5432",
                 "DATABASE_URL          | jdbc:mysql://localhost/payments",
                 "DATABASE_URL          | postgres://localhost/payments",

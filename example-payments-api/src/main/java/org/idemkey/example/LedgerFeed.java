@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.idemkey.example;
+
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import javax.sql.DataSource;
+import org.idemkey.messaging.KafkaMessagePublisher;
+import org.idemkey.messaging.MessagePublisher;
+import org.idemkey.messaging.OutboxEvent;
+import org.idemkey.messaging.OutboxRelay;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How events come from the outbox into the ledger: through Kafka if there is one, else straight, with the relay calling
+ * the ledger. Nothing else in the service knows the difference.
+ */
+final class LedgerFeed {
+
+    private LedgerFeed() {}
+
+    /**
+     * Starts it. The relay that it answers with is closed with the resources.
+     *
+     * @param pool the outbox's
+     * @param kafka {@code host:port}, or several with commas; null for none
+     */
+    static OutboxRelay start(DataSource pool, Ledger ledger, @Nullable String kafka, Resources resources) {
+        MessagePublisher publisher = event -> book(ledger, event);
+        if (kafka != null) {
+            resources.add(KafkaLedgerConsumer.start(kafka, ledger));
+            publisher = resources.add(KafkaMessagePublisher.connect(kafka));
+        }
+        return resources.add(OutboxRelay.builder(pool, publisher).start());
+    }
+
+    private static CompletionStage<?> book(Ledger ledger, OutboxEvent event) {
+        try {
+            ledger.book(event.id().toString(), event.eventType(), event.payload());
+            return CompletableFuture.completedFuture(null);
+        } catch (SQLException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+}
