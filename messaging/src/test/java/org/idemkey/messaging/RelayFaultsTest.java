@@ -27,6 +27,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.idemkey.messaging.IdempotentConsumer.Outcome;
+import org.idemkey.testkafka.ChildProcess;
+import org.idemkey.testkafka.TestKafka;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

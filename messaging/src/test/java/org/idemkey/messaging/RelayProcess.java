@@ -4,6 +4,7 @@ package org.idemkey.messaging;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.idemkey.testkafka.ChildProcess;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** A relay in a process of its own, to be killed, or to kill itself at the worst moment. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.idemkey.messaging;
+package org.idemkey.testkafka;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** A JVM of its own with the tests' class path, that can be killed. It ends with this JVM at the latest. */
-final class ChildProcess {
+/** A JVM of its own with this one's class path, that can be killed. It ends with this JVM at the latest. */
+public final class ChildProcess {
 
     private final Process process;
     private final Path log;
@@ -21,7 +21,7 @@ final class ChildProcess {
      * @param main must call {@link #dieWithParent()}
      * @param log gets what it prints
      */
-    ChildProcess(Class<?> main, Path log, Map<String, String> environment, String... arguments) {
+    public ChildProcess(Class<?> main, Path log, Map<String, String> environment, String... arguments) {
         this.log = log;
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -43,7 +43,7 @@ final class ChildProcess {
     }
 
     /** In the child: ends it when its standard input does, as it does when the parent is gone. */
-    static void dieWithParent() {
+    public static void dieWithParent() {
         Thread watcher = new Thread(() -> {
             try {
                 while (System.in.read() >= 0) {
@@ -58,22 +58,24 @@ final class ChildProcess {
         watcher.start();
     }
 
-    boolean isAlive() {
+    /** Whether it hasn't ended. */
+    public boolean isAlive() {
         return process.isAlive();
     }
 
     /** kill -9, and waits for the end. */
-    void kill() throws InterruptedException {
+    public void kill() throws InterruptedException {
         process.destroyForcibly();
         process.waitFor();
     }
 
-    int exitCode() throws InterruptedException {
+    /** Waits for its end. */
+    public int exitCode() throws InterruptedException {
         return process.waitFor();
     }
 
     /** What it has printed. */
-    String log() {
+    public String log() {
         try {
             return Files.readString(log);
         } catch (IOException e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package org.idemkey.messaging;
+package org.idemkey.testkafka;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,7 +28,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
  * A real Kafka: one node, broker and controller in one (KRaft), in a process of its own, so that it can be killed. One
  * for all test classes, from its first use to the end of the JVM.
  */
-final class TestKafka {
+public final class TestKafka {
 
     private static final TestKafka SHARED = new TestKafka();
 
@@ -62,7 +62,7 @@ final class TestKafka {
     }
 
     /** The one broker, running. */
-    static TestKafka shared() {
+    public static TestKafka shared() {
         return SHARED;
     }
 
@@ -72,12 +72,13 @@ final class TestKafka {
         }
     }
 
-    String bootstrapServers() {
+    /** Where it listens, now and after a restart. */
+    public String bootstrapServers() {
         return "127.0.0.1:" + port;
     }
 
     /** Starts it, with the data that it had, and waits until it answers. */
-    void start() {
+    public void start() {
         broker = new ChildProcess(
                 Broker.class,
                 directory.resolve("broker.log"),
@@ -101,11 +102,12 @@ final class TestKafka {
     }
 
     /** kill -9. */
-    void kill() throws InterruptedException {
+    public void kill() throws InterruptedException {
         broker.kill();
     }
 
-    void createTopic(String name, int partitions) throws Exception {
+    /** Creates a topic; one that a client just uses is created too, with four partitions. */
+    public void createTopic(String name, int partitions) throws Exception {
         try (Admin admin = admin()) {
             admin.createTopics(List.of(new NewTopic(name, Optional.of(partitions), Optional.empty())))
                     .all()
@@ -118,7 +120,7 @@ final class TestKafka {
     }
 
     /** A consumer that commits nothing by itself and begins at the beginning. */
-    KafkaConsumer<String, String> consumer(Map<String, Object> settings) {
+    public KafkaConsumer<String, String> consumer(Map<String, Object> settings) {
         Map<String, Object> config = new HashMap<>(Map.of(
                 "bootstrap.servers", bootstrapServers(),
                 "enable.auto.commit", "false",
