@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -33,7 +34,12 @@ final class KafkaLedgerConsumer implements Runnable, AutoCloseable {
 
     private static final int ANSWER_PATIENCE_MILLIS = 5_000;
 
-    /** Without a broker, Kafka's own close may take longer; nothing is lost by leaving it. */
+    /** How long the messages of an instance that was killed wait for another one. */
+    private static final int SILENCE_MILLIS = 10_000;
+
+    /** To tell the broker that another instance may go on at once. */
+    private static final Duration GOODBYE = Duration.ofSeconds(2);
+
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(10);
 
     private final Map<String, Object> config;
@@ -43,18 +49,13 @@ final class KafkaLedgerConsumer implements Runnable, AutoCloseable {
 
     private KafkaLedgerConsumer(String bootstrapServers, Ledger ledger) {
         config = Map.of(
-                "bootstrap.servers",
-                bootstrapServers,
-                "group.id",
-                "ledger",
-                "enable.auto.commit",
-                false,
-                "auto.offset.reset",
-                "earliest",
-                "default.api.timeout.ms",
-                ANSWER_PATIENCE_MILLIS,
-                "request.timeout.ms",
-                ANSWER_PATIENCE_MILLIS);
+                "bootstrap.servers", bootstrapServers,
+                "group.id", "ledger",
+                "enable.auto.commit", false,
+                "auto.offset.reset", "earliest",
+                "session.timeout.ms", SILENCE_MILLIS,
+                "default.api.timeout.ms", ANSWER_PATIENCE_MILLIS,
+                "request.timeout.ms", ANSWER_PATIENCE_MILLIS);
         this.ledger = ledger;
         thread.setDaemon(true);
     }
@@ -86,8 +87,9 @@ final class KafkaLedgerConsumer implements Runnable, AutoCloseable {
 
     /** Returns when it is stopped. */
     private void read(Runnable onProgress) throws SQLException {
-        try (KafkaConsumer<String, String> consumer =
-                new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer())) {
+        KafkaConsumer<String, String> consumer =
+                new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
+        try {
             consumer.subscribe(List.of(PaymentEvents.TOPIC));
             while (!isStopped()) {
                 ConsumerRecords<String, String> messages = consumer.poll(POLL);
@@ -102,6 +104,8 @@ final class KafkaLedgerConsumer implements Runnable, AutoCloseable {
                     onProgress.run();
                 }
             }
+        } finally {
+            consumer.close(CloseOptions.timeout(GOODBYE));
         }
     }
 

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import javax.sql.DataSource;
+import org.apache.kafka.common.KafkaException;
 import org.idemkey.messaging.KafkaMessagePublisher;
 import org.idemkey.messaging.MessagePublisher;
 import org.idemkey.messaging.OutboxEvent;
@@ -24,12 +25,19 @@ final class LedgerFeed {
      *
      * @param pool the outbox's
      * @param kafka {@code host:port}, or several with commas; null for none
+     * @throws StartupException if Kafka's client doesn't take them; a broker that is away is waited for
      */
-    static OutboxRelay start(DataSource pool, Ledger ledger, @Nullable String kafka, Resources resources) {
+    static OutboxRelay start(DataSource pool, Ledger ledger, @Nullable String kafka, Resources resources)
+            throws StartupException {
         MessagePublisher publisher = event -> book(ledger, event);
         if (kafka != null) {
+            try {
+                publisher = resources.add(KafkaMessagePublisher.connect(kafka));
+            } catch (KafkaException e) {
+                Throwable cause = e.getCause() == null ? e : e.getCause();
+                throw new StartupException("KAFKA_BOOTSTRAP_SERVERS can't be used: " + cause.getMessage(), e);
+            }
             resources.add(KafkaLedgerConsumer.start(kafka, ledger));
-            publisher = resources.add(KafkaMessagePublisher.connect(kafka));
         }
         return resources.add(OutboxRelay.builder(pool, publisher).start());
     }

@@ -120,7 +120,7 @@ class LedgerTest {
 
         assertThat(RepetitionScenarios.pay(api.alice(), Orders.newKey(), Orders.of("tok_visa", reference))
                         .getStatusCode())
-                .isGreaterThanOrEqualTo(500);
+                .isGreaterThanOrEqualTo(400);
 
         assertThat(payments(reference)).isZero();
         assertThat(events(reference)).isZero();

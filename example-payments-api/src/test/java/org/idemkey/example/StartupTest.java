@@ -33,6 +33,7 @@ class StartupTest {
         "IDEMPOTENCY_LEASE, 30s",
         "IDEMPOTENCY_RETENTION, -PT1H",
         "DATABASE_URL, postgres://localhost/payments",
+        "KAFKA_BOOTSTRAP_SERVERS, localhost",
     })
     void aWrongSetting(String name, String value) throws Exception {
         assertRefused(name + " must be .*", Map.of(name, value, "DATA_DIR", "never-made"));
