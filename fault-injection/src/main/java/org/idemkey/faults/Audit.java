@@ -3,10 +3,13 @@ package org.idemkey.faults;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.idemkey.faults.Finding.Breach;
 
@@ -20,6 +23,8 @@ import org.idemkey.faults.Finding.Breach;
  * request comes to a final answer, or is told that its outcome is unknown, in a mode that knows such</td></tr>
  * <tr><td>divergent</td><td>all final answers are the same, they are ones that the request can have, and the tables
  * don't contradict them</td></tr>
+ * <tr><td>unbalanced</td><td>the ledger has each payment that there is just once, with its amount, and nothing else; so
+ * that both have the same sum</td></tr>
  * </table>
  */
 final class Audit {
@@ -39,8 +44,9 @@ final class Audit {
      *
      * @param findings each broken promise
      * @param unknown how many keys were reported as of unknown outcome in the end
+     * @param balance what was paid, and what was booked
      */
-    record Result(List<Finding> findings, int unknown) {
+    record Result(List<Finding> findings, int unknown, Books.Balance balance) {
 
         /** How many keys have a finding of this kind. */
         long count(Breach breach) {
@@ -62,7 +68,8 @@ final class Audit {
             audit.judge(history);
         }
         audit.strangers(known);
-        return new Result(List.copyOf(audit.findings), audit.unknown);
+        audit.ledger(histories);
+        return new Result(List.copyOf(audit.findings), audit.unknown, books.balance());
     }
 
     private void judge(History history) {
@@ -173,6 +180,31 @@ final class Audit {
         references.removeAll(known);
         for (String reference : references) {
             findings.add(new Finding(Breach.DUPLICATE, reference, "a row of a request that no client made", List.of()));
+        }
+    }
+
+    /** Whatever the mode, and however many payments there are: an event for each, and an entry for each event. */
+    private void ledger(Collection<History> histories) {
+        Map<String, History> byKey = new HashMap<>();
+        histories.forEach(history -> byKey.put(history.intent().key(), history));
+        Set<String> references = new TreeSet<>(books.payments().keySet());
+        references.addAll(books.ledger().keySet());
+        for (String reference : references) {
+            List<Books.Payment> unbooked = new ArrayList<>(books.paymentsOf(reference));
+            List<Books.Payment> unpaid = new ArrayList<>();
+            for (Books.Payment entry : books.entriesOf(reference)) {
+                if (!unbooked.remove(entry)) {
+                    unpaid.add(entry);
+                }
+            }
+            if (!unbooked.isEmpty() || !unpaid.isEmpty()) {
+                History history = byKey.get(reference);
+                findings.add(new Finding(
+                        Breach.UNBALANCED,
+                        reference,
+                        "paid and not booked: " + unbooked + ", booked and not paid: " + unpaid,
+                        history == null ? List.of() : history.lines()));
+            }
         }
     }
 

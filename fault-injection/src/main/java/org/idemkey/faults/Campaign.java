@@ -14,7 +14,7 @@ import java.util.concurrent.Future;
 
 /**
  * One run: starts two instances, lets clients and faults at them for a while, heals everything, asks once more for each
- * key, stops the instances, and audits what is left. Bounded in time.
+ * key, lets the relays run dry, stops the instances, and audits what is left. Bounded in time.
  */
 final class Campaign {
 
@@ -29,6 +29,7 @@ final class Campaign {
 
     private static final Duration HEAL_PATIENCE = Duration.ofSeconds(15);
     private static final Duration VERIFY_PATIENCE = Duration.ofSeconds(40);
+    private static final Duration DRY_PATIENCE = Duration.ofSeconds(30);
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(25);
     private static final Duration PROGRESS = Duration.ofSeconds(15);
 
@@ -38,6 +39,7 @@ final class Campaign {
             .plus(DRAIN_PATIENCE)
             .plus(HEAL_PATIENCE.multipliedBy(2))
             .plus(VERIFY_PATIENCE)
+            .plus(DRY_PATIENCE)
             .plus(STOP_PATIENCE.multipliedBy(3));
 
     private final Options options;
@@ -145,6 +147,10 @@ final class Campaign {
                 }
             }
             fleet.verify(options.mode() != Mode.UNPROTECTED, clock.millis() + VERIFY_PATIENCE.toMillis());
+            long undelivered = awaitDry(database);
+            if (undelivered > 0) {
+                troubles.add(undelivered + " events were not delivered within " + DRY_PATIENCE.toSeconds() + " s");
+            }
             for (Instance instance : instances) {
                 if (!instance.stop(STOP_PATIENCE)) {
                     troubles.add("instance " + instance + " didn't end when it was asked to");
@@ -160,6 +166,17 @@ final class Campaign {
             return new Report(
                     options.mode(), histories, injector.done(), injector.skipped(), ownExits, audit, troubles);
         }
+    }
+
+    /** Waits until the relays have nothing left to do; answers how many events they haven't delivered all the same. */
+    private static long awaitDry(Database database) throws SQLException, InterruptedException {
+        long deadline = System.nanoTime() + DRY_PATIENCE.toNanos();
+        long left = database.undelivered();
+        while (left > 0 && System.nanoTime() < deadline) {
+            Thread.sleep(50);
+            left = database.undelivered();
+        }
+        return left;
     }
 
     private static void await(Future<Void> done) throws InterruptedException {

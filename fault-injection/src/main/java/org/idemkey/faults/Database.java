@@ -106,6 +106,16 @@ final class Database {
         }
     }
 
+    /** How many events no relay has delivered yet. */
+    synchronized long undelivered() throws SQLException {
+        try (Connection connection = server.connect(NAME);
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT count(*) FROM outbox WHERE published_at IS NULL")) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
     /** Reads the books. */
     synchronized Books books() throws SQLException {
         try (Connection connection = server.connect(NAME)) {

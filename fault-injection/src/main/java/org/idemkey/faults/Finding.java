@@ -21,7 +21,9 @@ record Finding(Breach breach, String key, String what, List<String> history) {
         /** Something acknowledged isn't there, or a request never ends. */
         LOST,
         /** Answers that contradict each other, or the books. */
-        DIVERGENT
+        DIVERGENT,
+        /** The ledger hasn't each payment just once. */
+        UNBALANCED
     }
 
     @Override

@@ -73,6 +73,7 @@ record Report(
                 .append("; last answers: ")
                 .append(lastAnswers())
                 .append('\n');
+        text.append("ledger: ").append(audit.balance()).append('\n');
         if (mode == Mode.UNPROTECTED) {
             text.append("unprotected, so duplicates must be found: ")
                     .append(audit.count(Breach.DUPLICATE))
@@ -99,6 +100,7 @@ record Report(
     String summary() {
         return "operations=" + histories.size() + " faults=" + faultCount() + " duplicates="
                 + audit.count(Breach.DUPLICATE) + " lost=" + audit.count(Breach.LOST) + " divergent="
-                + audit.count(Breach.DIVERGENT) + " unknown=" + audit.unknown();
+                + audit.count(Breach.DIVERGENT) + " unknown=" + audit.unknown() + " unbalanced="
+                + audit.count(Breach.UNBALANCED);
     }
 }

@@ -31,6 +31,7 @@ class AuditTest {
     private final Map<String, List<Payment>> payments = new HashMap<>();
     private final Map<String, List<Long>> charges = new HashMap<>();
     private final Set<String> inFlight = new HashSet<>();
+    private final Map<String, List<Payment>> ledger = new HashMap<>();
 
     private static Intent intent(String source) {
         return new Intent(KEY, "sk_demo_alice", AMOUNT, source, Intent.Twist.NONE);
@@ -49,10 +50,11 @@ class AuditTest {
     private void booked(Payment... rows) {
         payments.put(KEY, List.of(rows));
         charges.put(KEY, Stream.of(rows).map(Payment::amount).toList());
+        ledger.put(KEY, List.of(rows));
     }
 
     private Audit.Result audit() {
-        return Audit.of(mode, List.of(history), new Books(payments, charges, inFlight));
+        return Audit.of(mode, List.of(history), new Books(payments, charges, inFlight, ledger));
     }
 
     private void assertFound(Breach... breaches) {
@@ -118,6 +120,7 @@ class AuditTest {
     void anAcknowledgedPaymentWithoutARowIsLost() {
         paidOnce();
         payments.clear();
+        ledger.clear();
         assertFound(Breach.LOST);
     }
 
@@ -139,6 +142,7 @@ class AuditTest {
     void anAcknowledgedPaymentOfAnotherAmountIsLost() {
         paidOnce();
         payments.put(KEY, List.of(new Payment("p1", 1)));
+        ledger.put(KEY, List.of(new Payment("p1", 1)));
         assertFound(Breach.LOST);
     }
 
@@ -319,5 +323,53 @@ class AuditTest {
         charges.put("other", List.of(1L));
         assertThat(audit().findings()).extracting(Finding::key).containsExactly("other");
         assertThat(audit().count(Breach.DUPLICATE)).isEqualTo(1);
+    }
+
+    @Test
+    void aPaymentThatIsNotBookedIsAnImbalance() {
+        paidOnce();
+        ledger.clear();
+        assertFound(Breach.UNBALANCED);
+        assertThat(audit().balance()).hasToString("1 payments of 1250 in sum, 0 entries of 0 in sum");
+    }
+
+    @Test
+    void aPaymentThatIsBookedTwiceIsAnImbalance() {
+        paidOnce();
+        ledger.put(KEY, List.of(new Payment("p1", AMOUNT), new Payment("p1", AMOUNT)));
+        assertFound(Breach.UNBALANCED);
+        assertThat(audit().balance()).hasToString("1 payments of 1250 in sum, 2 entries of 2500 in sum");
+    }
+
+    @Test
+    void aPaymentThatIsBookedWithAnotherAmountIsAnImbalance() {
+        paidOnce();
+        ledger.put(KEY, List.of(new Payment("p1", AMOUNT + 1)));
+        assertFound(Breach.UNBALANCED);
+    }
+
+    @Test
+    void aPaymentThatIsBookedInPlaceOfAnotherIsAnImbalanceThoughTheSumIsRight() {
+        given(Mode.UNPROTECTED, "tok_visa");
+        paidOnce();
+        booked(new Payment("p1", AMOUNT), new Payment("p2", AMOUNT));
+        ledger.put(KEY, List.of(new Payment("p1", AMOUNT), new Payment("p1", AMOUNT)));
+        assertFound(Breach.DUPLICATE, Breach.UNBALANCED);
+    }
+
+    @Test
+    void anEntryThatNobodyPaidForIsAnImbalance() {
+        paidOnce();
+        ledger.put("other", List.of(new Payment("p9", 1)));
+        assertThat(audit().findings()).extracting(Finding::key).containsExactly("other");
+        assertThat(audit().count(Breach.UNBALANCED)).isEqualTo(1);
+    }
+
+    @Test
+    void twoPaymentsThatAreBookedEachAreNoImbalance() {
+        given(Mode.UNPROTECTED, "tok_visa");
+        paidOnce();
+        booked(new Payment("p1", AMOUNT), new Payment("p2", AMOUNT));
+        assertFound(Breach.DUPLICATE);
     }
 }
