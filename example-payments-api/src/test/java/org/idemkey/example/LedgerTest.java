@@ -101,6 +101,28 @@ class LedgerTest {
     }
 
     @Test
+    void whatTheLedgerCouldNotBookIsBookedLater() {
+        String reference = Orders.newReference();
+        DATABASE.update("ALTER TABLE ledger_entry ADD CONSTRAINT closed CHECK (amount < 0) NOT VALID");
+        try {
+            long tries = tries();
+            RepetitionScenarios.pay(api.alice(), Orders.newKey(), Orders.of("tok_visa", reference));
+            await().atMost(Duration.ofMinutes(1)).until(() -> tries() > tries);
+            assertThat(ledger(api.alice(), reference).asString()).isEqualTo("[]");
+        } finally {
+            DATABASE.update("ALTER TABLE ledger_entry DROP CONSTRAINT closed");
+        }
+        awaitBooked();
+
+        assertThat(ledger(api.alice(), reference).<List<Integer>>path("amount")).containsExactly(1250);
+    }
+
+    /** How often the ledger has tried to book something: a sequence goes on whatever becomes of the row. */
+    private static long tries() {
+        return DATABASE.count("SELECT last_value FROM ledger_entry_id_seq");
+    }
+
+    @Test
     void whatFailedIsNotBooked() {
         String reference = Orders.newReference();
         assertThat(RepetitionScenarios.pay(api.alice(), Orders.newKey(), Orders.of("tok_declined", reference))
