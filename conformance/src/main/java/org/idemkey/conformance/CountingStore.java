@@ -16,6 +16,7 @@ public final class CountingStore implements IdempotencyStore {
 
     private final IdempotencyStore store;
     private final AtomicInteger calls = new AtomicInteger();
+    private final AtomicInteger ended = new AtomicInteger();
     private volatile boolean away;
 
     /** Counts what this store is asked. */
@@ -26,6 +27,11 @@ public final class CountingStore implements IdempotencyStore {
     /** How many calls there were, of all methods, those in vain among them. */
     public int calls() {
         return calls.get();
+    }
+
+    /** How many claims were ended, by an answer or a release, whether or not they were still their owner's. */
+    public int ended() {
+        return ended.get();
     }
 
     /** From now on each call fails as with a database that can't be reached. */
@@ -58,12 +64,16 @@ public final class CountingStore implements IdempotencyStore {
 
     @Override
     public Completion complete(Lease lease, StoredResponse response) {
-        return asked().complete(lease, response);
+        Completion completion = asked().complete(lease, response);
+        ended.incrementAndGet();
+        return completion;
     }
 
     @Override
     public boolean release(Lease lease) {
-        return asked().release(lease);
+        boolean released = asked().release(lease);
+        ended.incrementAndGet();
+        return released;
     }
 
     @Override

@@ -225,6 +225,7 @@ public abstract class HttpContract extends HttpRaces {
     void anExceptionIsKeptAsA500SinceNobodyKnowsWhatItLeft() {
         String key = newKey();
         assertThat(post(key, "throw", "{}").statusCode()).isEqualTo(500);
+        awaitEndOfClaim();
 
         Response again = post(key, "throw", "{}");
 
@@ -238,6 +239,7 @@ public abstract class HttpContract extends HttpRaces {
         restart(settings().responsePolicy(ResponsePolicy.failuresUndone()));
         String key = newKey();
         assertThat(post(key, "throw", "{}").statusCode()).isEqualTo(500);
+        awaitEndOfClaim();
         assertThat(post(key, "throw", "{}").headers().hasHeaderWithName(REPLAYED))
                 .isFalse();
         assertThat(handlers.executions()).isEqualTo(2);

@@ -5,6 +5,7 @@ import static io.restassured.config.EncoderConfig.encoderConfig;
 import static io.restassured.config.RedirectConfig.redirectConfig;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.restassured.RestAssured;
 import io.restassured.config.RestAssuredConfig;
@@ -41,6 +42,22 @@ abstract class HttpUnderTest {
      * @throws Exception if it doesn't start; that test has failed then
      */
     protected abstract HttpTarget start(Idempotency engine, HttpHandlers handlers) throws Exception;
+
+    /**
+     * Whether a client may have the 500 of an exception a moment before its claim has ended; false unless the server
+     * leaves the adapter no choice.
+     */
+    protected boolean answersExceptionsFirst() {
+        return false;
+    }
+
+    /** The handler's exception was answered, and its claim has ended, or is about to. */
+    final void awaitEndOfClaim() {
+        if (answersExceptionsFirst()) {
+            await().atMost(Duration.ofMinutes(1)).until(() -> store.ended() == 1);
+        }
+        assertThat(store.ended()).isEqualTo(1);
+    }
 
     @BeforeEach
     final void startWithDefaults() throws Exception {

@@ -5,14 +5,21 @@ import jakarta.ws.rs.container.ContainerRequestContext;
 import jakarta.ws.rs.container.ContainerResponseContext;
 import jakarta.ws.rs.container.ContainerResponseFilter;
 
-/** The first response filter: notes what the handler itself has said, before other filters add theirs. */
+/**
+ * The first response filter: notes what the handler itself has said, before other filters add theirs, and makes a
+ * replay's header fields whole.
+ */
 final class HandlerAnswerFilter implements ContainerResponseFilter {
 
     @Override
     public void filter(ContainerRequestContext request, ContainerResponseContext response) {
         Exchange exchange = Exchange.of(request);
-        if (exchange != null) {
-            exchange.handlerSaid(response);
+        if (exchange == null) {
+            return;
         }
+        if (exchange.answer() != null && !exchange.wasClaimed()) {
+            StoredAnswer.restoreLines(exchange.answer(), response.getHeaders());
+        }
+        exchange.handlerSaid(response);
     }
 }

@@ -46,6 +46,19 @@ final class StoredAnswer {
         return answer.errorMessage().isPresent() || (empty && answer.status() < 400) ? null : body.toByteArray();
     }
 
+    /** Each line of the fields, for a builder may leave out one that says what another one does, as CXF's does. */
+    static void restoreLines(StoredResponse answer, MultivaluedMap<String, Object> fields) {
+        List<Header> lines = answer.fields().stream()
+                .filter(field -> !ResponseFields.describesBytes(field.name()))
+                .toList();
+        for (Header line : lines) {
+            fields.remove(line.name());
+        }
+        for (Header line : lines) {
+            fields.add(line.name(), line.value());
+        }
+    }
+
     /** Makes a response what the answer says, after the application's filters had their say. */
     static void restore(StoredResponse answer, ContainerResponseContext response) {
         response.setStatus(answer.status());

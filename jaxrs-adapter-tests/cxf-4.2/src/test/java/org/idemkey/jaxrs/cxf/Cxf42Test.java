@@ -3,9 +3,12 @@ package org.idemkey.jaxrs.cxf;
 
 import jakarta.servlet.Filter;
 import jakarta.ws.rs.core.Application;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.cxf.jaxrs.servlet.CXFNonSpringJaxrsServlet;
+import org.idemkey.jaxrs.scenarios.Difference;
 import org.idemkey.jaxrs.scenarios.JaxRsHttpContract;
 import org.idemkey.jaxrs.scenarios.RestServer;
 import org.idemkey.jaxrs.scenarios.ServletScenarios;
@@ -25,9 +28,13 @@ class Cxf42Test {
 
     @Nested
     class Resources extends ServletScenarios {
+        /**
+         * Events are a module of their own (cxf-rt-rs-sse), which is not part of this build. A form that a servlet filter
+         * has read is in the servlet's parameters only, which the API doesn't show.
+         */
         @Override
-        protected boolean sendsEvents() {
-            return false;
+        protected Set<Difference> differences() {
+            return EnumSet.of(Difference.NO_EVENT_SINK, Difference.READ_FORM_IS_LOST);
         }
 
         @Override
@@ -40,7 +47,7 @@ class Cxf42Test {
         return new TomcatServer(
                 new CXFNonSpringJaxrsServlet(application),
                 // Or CXF joins the lines of a field to one.
-                Map.of("jaxrs.properties", "org.apache.cxf.http.add.headers=true"),
+                Map.of("jaxrs.properties", "org.apache.cxf.http.add-headers=true"),
                 filters);
     }
 }

@@ -80,6 +80,7 @@ public final class AsyncBench {
                 stage.complete(
                         Response.status(201).entity("execution " + execution).build());
             case "fail" -> ledger.elsewhere.execute(() -> stage.completeExceptionally(new Filters.Declined()));
+            case "fail-at-once" -> stage.completeExceptionally(new Filters.Declined());
             default ->
                 ledger.elsewhere.execute(
                         () -> stage.complete(Response.status(503).build()));

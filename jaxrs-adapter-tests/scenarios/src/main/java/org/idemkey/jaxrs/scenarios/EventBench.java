@@ -43,8 +43,8 @@ public final class EventBench {
                     .type(MediaType.TEXT_PLAIN)
                     .build());
         }
+        sink.send(sse.newEvent("one"));
         ledger.elsewhere.execute(() -> {
-            sink.send(sse.newEvent("one"));
             ledger.await(key);
             sink.send(sse.newEvent("two"));
             close(sink);

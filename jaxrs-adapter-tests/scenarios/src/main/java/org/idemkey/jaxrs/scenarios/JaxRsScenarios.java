@@ -4,8 +4,9 @@ package org.idemkey.jaxrs.scenarios;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.idemkey.jaxrs.scenarios.Client.newKey;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -24,6 +25,7 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
     /** Line 61. */
     @Test
     void whatIsResumedElsewhereIsRecorded() throws Exception {
+        assumeAsynchronous();
         for (String how : List.of("async/suspended/resume", "async/stage/later")) {
             String key = newKey();
             CompletableFuture<Answer> running = client().sendAsync(
@@ -46,21 +48,31 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
                 "suspended/fail",
                 "suspended/throw",
                 "stage/at-once",
-                "stage/fail",
+                "stage/fail-at-once",
             })
     void howeverItEndsItIsRecorded(String how) throws Exception {
+        boolean refused = differsIn(Difference.NOTHING_ASYNCHRONOUS) && how.startsWith("suspended/");
         String key = newKey();
         Answer first = client().post("async/" + how, key);
-        assertThat(first.status()).isIn(200, 201, 402);
-        assertReplay(first, client().post("async/" + how, key));
-        assertThat(ledger.executions(key)).isEqualTo(1);
+        if (refused) {
+            // The runtime's own exception is an end like any other.
+            assertThat(first.status()).isEqualTo(500);
+            awaitEnd(store, key);
+            assertThat(client().post("async/" + how, key).isReplay()).isTrue();
+        } else {
+            assertThat(first.status()).isIn(200, 201, 402);
+            assertReplay(first, client().post("async/" + how, key));
+        }
+        assertThat(ledger.executions(key)).isEqualTo(refused ? 0 : 1);
     }
 
     /** Line 61. */
     @Test
     void anUnmappedExceptionElsewhereEndsTheClaim() throws Exception {
+        assumeAsynchronous();
         String key = newKey();
         assertThat(client().post("async/suspended/fail-unmapped", key).status()).isEqualTo(500);
+        awaitEnd(store, key, Difference.UNMAPPED_ELSEWHERE_ANSWERED_FIRST);
         Answer again = client().post("async/suspended/fail-unmapped", key);
         assertThat(again.status()).isEqualTo(500);
         assertThat(again.isReplay()).isTrue();
@@ -71,6 +83,7 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
     @ParameterizedTest
     @ValueSource(strings = {"timeout", "timeout-handled", "cancel", "unavailable"})
     void aTimeoutAndACancelEndTheClaimWithoutASecondExecution(String how) throws Exception {
+        assumeAsynchronous();
         String key = newKey();
         Answer first = client().post("async/suspended/" + how, key);
         assertThat(first.status()).isIn(503, 429);
@@ -81,6 +94,7 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
     /** A stage ends once, by the handler's own word. */
     @Test
     void aStageThatSaysThatNothingWasDoneFreesTheKey() throws Exception {
+        assumeAsynchronous();
         String key = newKey();
         assertThat(client().post("async/stage/unavailable", key).status()).isEqualTo(503);
         assertThat(client().post("async/stage/unavailable", key).isReplay()).isFalse();
@@ -146,6 +160,7 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
                 "async/stage/fail"
             })
     void anAnswerWhoseClaimWasLostIsNotSent(String how) throws Exception {
+        assumeAsynchronousFor(how);
         String key = "lost-" + newKey();
         ledger.open(key);
         Answer first = client().post(how, key);
@@ -160,14 +175,15 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
     /** Line 62, by the API that is made for events. */
     @Test
     void eventsOfASinkAreSentAtOnceAndNeverAgain() throws Exception {
-        assumeTrue(sendsEvents(), "this runtime's module for server-sent events is not in this build");
+        assumeEventSink();
         String key = newKey();
         HttpResponse<InputStream> response = client().open(client().post("events/two", key, "text/plain", new byte[0]));
         assertThat(response.statusCode()).isEqualTo(200);
         try (InputStream events = response.body()) {
-            assertThat(new String(events.readNBytes(11), StandardCharsets.UTF_8))
-                    .isEqualTo("data: one\n\n");
+            assertThat(readLine(events)).isEqualTo("data: one");
             assertThat(client().post("events/two", key, "").problem()).isEqualTo("response-not-replayable");
+            // RESTEasy and Tomcat may lock each other out while one thread sends and the request's own still returns.
+            awaitReturns();
             ledger.open(key);
             assertThat(new String(events.readAllBytes(), StandardCharsets.UTF_8))
                     .contains("data: two\n\n");
@@ -175,10 +191,28 @@ public abstract class JaxRsScenarios extends TransactionScenarios {
         assertThat(ledger.executions(key)).isEqualTo(1);
     }
 
+    /** The next line that isn't empty, not a byte more: blank lines between events are the runtime's affair. */
+    private static String readLine(InputStream events) throws IOException {
+        StringBuilder line = new StringBuilder();
+        for (int b = events.read(); b != -1 && (b != '\n' || line.isEmpty()); b = events.read()) {
+            if (b != '\n' && b != '\r') {
+                line.append((char) b);
+            }
+        }
+        return line.toString();
+    }
+
+    private void assumeEventSink() {
+        assumeAsynchronous();
+        assumeFalse(
+                differsIn(Difference.NO_EVENT_SINK),
+                "this runtime's module for server-sent events is not in this build");
+    }
+
     /** What is no stream of events is an answer like any other. */
     @Test
     void aRefusalInPlaceOfEventsIsRecorded() throws Exception {
-        assumeTrue(sendsEvents(), "this runtime's module for server-sent events is not in this build");
+        assumeEventSink();
         String key = newKey();
         Answer first = client().post("events/refused", key);
         assertThat(first.status()).isEqualTo(409);

@@ -3,6 +3,7 @@ package org.idemkey.jaxrs.scenarios;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.idemkey.jaxrs.scenarios.Client.newKey;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
@@ -225,6 +226,9 @@ abstract class ResourceScenarios extends RuntimeUnderTest {
     @ParameterizedTest
     @ValueSource(ints = {200, 201, 204, 205, 303, 304, 400, 404, 409, 418, 422, 500})
     void aBareStatusIsRecorded(int status) throws Exception {
+        assumeFalse(
+                status == 205 && differsIn(Difference.RESET_CONTENT_WITHOUT_LENGTH),
+                "this runtime's server says of a 205 neither how long it is nor that it is over");
         for (String how : List.of("status/", "empty/")) {
             if (how.equals("empty/") && (status == 204 || status == 205 || status == 304)) {
                 continue;
@@ -268,6 +272,7 @@ abstract class ResourceScenarios extends RuntimeUnderTest {
     void anUnmappedExceptionEndsTheClaimAndRunsOnce(String what) throws Exception {
         String key = newKey();
         assertThat(client().post("bench/throw/" + what, key).status()).isEqualTo(500);
+        awaitEnd(store, key);
         Answer again = client().post("bench/throw/" + what, key);
         assertThat(again.status()).isEqualTo(500);
         assertThat(again.isReplay()).isTrue();
@@ -279,6 +284,7 @@ abstract class ResourceScenarios extends RuntimeUnderTest {
         for (String how : List.of("unwritable", "stream-fails")) {
             String key = newKey();
             assertThat(client().post("bench/" + how, key).status()).isEqualTo(500);
+            awaitEnd(store, key);
             Answer again = client().post("bench/" + how, key);
             assertThat(again.status()).isEqualTo(500);
             assertThat(again.isReplay()).isTrue();
@@ -292,6 +298,7 @@ abstract class ResourceScenarios extends RuntimeUnderTest {
         assertThat(client().post("bench/created", key, "order", "X-Fail-Once", "yes")
                         .status())
                 .isEqualTo(500);
+        awaitEnd(store, key);
         Answer again = client().post("bench/created", key);
         assertThat(again.status()).isEqualTo(500);
         assertThat(again.isReplay()).isTrue();

@@ -9,6 +9,9 @@ public interface RestServer extends AutoCloseable {
     /** Where the application's paths begin, with a slash at its end. */
     URI base();
 
+    /** Waits until no request's own thread is in the application any more; nothing where the server doesn't tell. */
+    default void awaitReturns() {}
+
     @Override
     void close();
 }

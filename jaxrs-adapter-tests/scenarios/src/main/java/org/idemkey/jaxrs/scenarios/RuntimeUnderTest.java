@@ -2,13 +2,16 @@
 package org.idemkey.jaxrs.scenarios;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import jakarta.ws.rs.core.Application;
 import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.awaitility.Awaitility;
 import org.idemkey.Idempotency;
@@ -36,9 +39,36 @@ abstract class RuntimeUnderTest {
      */
     protected abstract RestServer start(Application application) throws Exception;
 
-    /** Whether the runtime has what it takes to send events by {@code SseEventSink}. */
-    protected boolean sendsEvents() {
-        return true;
+    /** In what the runtime differs from the others; nothing, unless its wiring says so. */
+    protected Set<Difference> differences() {
+        return EnumSet.noneOf(Difference.class);
+    }
+
+    /** What it does instead has a scenario of its own. */
+    final void assumeAsynchronous() {
+        assumeFalse(differsIn(Difference.NOTHING_ASYNCHRONOUS), "this runtime's server answers on its own thread only");
+    }
+
+    final void assumeAsynchronousFor(String path) {
+        if (path.startsWith("async/")) {
+            assumeAsynchronous();
+        }
+    }
+
+    final boolean differsIn(Difference difference) {
+        return differences().contains(difference);
+    }
+
+    /** An exception that nobody maps has been answered: its claim has ended too, or is about to. */
+    final void awaitEnd(ScriptedStore store, String key) {
+        awaitEnd(store, key, Difference.UNMAPPED_ANSWERED_FIRST);
+    }
+
+    final void awaitEnd(ScriptedStore store, String key, Difference answeredFirst) {
+        if (differsIn(answeredFirst)) {
+            eventually(() -> store.ended.contains(key));
+        }
+        assertThat(store.ended).containsOnlyOnce(key);
     }
 
     static Idempotency engine(ScriptedStore store) {
@@ -62,6 +92,10 @@ abstract class RuntimeUnderTest {
     final Client clientOf(RestServer server) {
         servers.add(server);
         return new Client(server.base());
+    }
+
+    final void awaitReturns() {
+        servers.forEach(RestServer::awaitReturns);
     }
 
     @AfterAll

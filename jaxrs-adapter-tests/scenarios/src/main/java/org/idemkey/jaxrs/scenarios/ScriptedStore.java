@@ -29,6 +29,7 @@ final class ScriptedStore implements IdempotencyStore {
     final List<String> claims = new CopyOnWriteArrayList<>();
     final List<String> completions = new CopyOnWriteArrayList<>();
     final List<String> releases = new CopyOnWriteArrayList<>();
+    final List<String> ended = new CopyOnWriteArrayList<>();
     final List<String> tiedWhenEnded = new CopyOnWriteArrayList<>();
 
     ScriptedStore(boolean transactional) {
@@ -65,14 +66,19 @@ final class ScriptedStore implements IdempotencyStore {
         } else if (key.startsWith("uncertain-")) {
             throw new IdempotencyStoreException("the commit's answer was lost", null);
         }
-        return store.complete(lease, response);
+        Completion completion = store.complete(lease, response);
+        ended.add(key);
+        return completion;
     }
 
     @Override
     public boolean release(Lease lease) {
-        noteTie(lease.key().value());
-        releases.add(lease.key().value());
-        return store.release(lease);
+        String key = lease.key().value();
+        noteTie(key);
+        releases.add(key);
+        boolean released = store.release(lease);
+        ended.add(key);
+        return released;
     }
 
     private void noteTie(String key) {

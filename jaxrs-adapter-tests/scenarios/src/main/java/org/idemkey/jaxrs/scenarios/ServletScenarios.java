@@ -79,7 +79,8 @@ public abstract class ServletScenarios extends JaxRsScenarios {
         String key = newKey();
         byte[] form = "a=caf%C3%A9&b=1&b=2%263&c=".getBytes(StandardCharsets.US_ASCII);
         Answer first = client.send(client.post("bench/form?q=7", key, FORM, form));
-        if (first.status() == 500) {
+        if (differsIn(Difference.READ_FORM_IS_LOST)) {
+            assertThat(first.status()).isEqualTo(500);
             assertThat(ledger.executions(key)).isZero();
             assertThat(read.claims).doesNotContain(key);
             return;

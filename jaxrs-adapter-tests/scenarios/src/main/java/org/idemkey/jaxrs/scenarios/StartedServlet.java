@@ -7,12 +7,14 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A servlet that remembers why it didn't start: Tomcat only logs it. */
+/** A servlet that remembers why it didn't start, which Tomcat only logs, and knows how many requests are in it. */
 final class StartedServlet implements Servlet {
 
     private final Servlet servlet;
+    private final AtomicInteger inside = new AtomicInteger();
     private @Nullable Throwable failure;
 
     StartedServlet(Servlet servlet) {
@@ -22,6 +24,10 @@ final class StartedServlet implements Servlet {
     @Nullable
     Throwable failure() {
         return failure;
+    }
+
+    boolean isEmpty() {
+        return inside.get() == 0;
     }
 
     @Override
@@ -36,7 +42,12 @@ final class StartedServlet implements Servlet {
 
     @Override
     public void service(ServletRequest request, ServletResponse response) throws ServletException, IOException {
-        servlet.service(request, response);
+        inside.incrementAndGet();
+        try {
+            servlet.service(request, response);
+        } finally {
+            inside.decrementAndGet();
+        }
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
@@ -23,6 +24,7 @@ import org.apache.catalina.Context;
 import org.apache.catalina.LifecycleException;
 import org.apache.catalina.LifecycleState;
 import org.apache.catalina.startup.Tomcat;
+import org.awaitility.Awaitility;
 
 /** A runtime that is a servlet: in a Tomcat, under a context path, behind any number of filters. */
 public final class TomcatServer implements RestServer {
@@ -31,6 +33,7 @@ public final class TomcatServer implements RestServer {
 
     private final Tomcat tomcat = new Tomcat();
     private final Path directory;
+    private final StartedServlet started;
 
     /**
      * Starts a Tomcat with the servlet at {@code /app/api/}.
@@ -45,7 +48,7 @@ public final class TomcatServer implements RestServer {
         tomcat.setPort(0);
         tomcat.getConnector();
         Context context = tomcat.addContext("/app", directory.toString());
-        StartedServlet started = new StartedServlet(servlet);
+        started = new StartedServlet(servlet);
         context.addServletContainerInitializer((types, web) -> register(web, started, parameters, filters), Set.of());
         tomcat.start();
         if (started.failure() != null || context.getState() != LifecycleState.STARTED) {
@@ -72,6 +75,11 @@ public final class TomcatServer implements RestServer {
     @Override
     public URI base() {
         return URI.create("http://localhost:" + tomcat.getConnector().getLocalPort() + "/app/api/");
+    }
+
+    @Override
+    public void awaitReturns() {
+        Awaitility.await().atMost(Duration.ofMinutes(1)).until(started::isEmpty);
     }
 
     @Override

@@ -51,6 +51,7 @@ abstract class TransactionScenarios extends ResourceScenarios {
     void anExceptionUndoesEverythingAndFreesTheKey(String what) throws Exception {
         String key = newKey();
         assertThat(sharingClient().post("bench/throw/" + what, key).status()).isEqualTo(500);
+        awaitEnd(sharing, key);
         assertThat(sharing.releases).containsOnlyOnce(key);
         assertThat(sharing.tiedWhenEnded).doesNotContain(key);
         assertNoThreadIsTied();
@@ -69,6 +70,7 @@ abstract class TransactionScenarios extends ResourceScenarios {
     /** A time-out rolls back what the handler has done by then, so its key is free. */
     @Test
     void aTimeoutUndoesWhatWasDone() throws Exception {
+        assumeAsynchronous();
         String key = newKey();
         assertThat(sharingClient().post("async/suspended/timeout", key).status())
                 .isEqualTo(503);
@@ -78,6 +80,7 @@ abstract class TransactionScenarios extends ResourceScenarios {
 
     @Test
     void whatGoesOnElsewhereTakesItsTransactionAlong() throws Exception {
+        assumeAsynchronous();
         for (String how : new String[] {"async/suspended/at-once", "async/stage/at-once"}) {
             String key = newKey();
             Answer first = sharingClient().post(how, key);
@@ -99,6 +102,7 @@ abstract class TransactionScenarios extends ResourceScenarios {
                 "async/suspended/at-once"
             })
     void anAnswerWhoseCommitIsUncertainIsNotSent(String how) throws Exception {
+        assumeAsynchronousFor(how);
         Answer first = sharingClient().post(how, "uncertain-" + newKey());
         assertThat(first.problem()).as(first.toString()).isEqualTo("store-unavailable");
         assertThat(first.status()).isEqualTo(503);
