@@ -53,8 +53,20 @@ final class Exchange {
         return new Exchange(null, null, body);
     }
 
+    /**
+     * Null also where a container has answered already, and taken back its request or lent it to the next one: Jersey
+     * tells it of an unmapped exception before it calls the response filters.
+     */
     static @Nullable Exchange of(ContainerRequestContext request) {
-        return (Exchange) request.getProperty(PROPERTY);
+        Exchange found;
+        try {
+            found = (Exchange) request.getProperty(PROPERTY);
+        } catch (IllegalStateException e) {
+            return null;
+        }
+        return found == null || found.claim == null || found.claim.token().equals(OpenClaims.token(request))
+                ? found
+                : null;
     }
 
     static @Nullable Exchange of(InterceptorContext entity) {

@@ -11,10 +11,20 @@ import jakarta.ws.rs.container.ContainerResponseFilter;
  */
 final class HandlerAnswerFilter implements ContainerResponseFilter {
 
+    private final OpenClaims claims;
+
+    HandlerAnswerFilter(OpenClaims claims) {
+        this.claims = claims;
+    }
+
     @Override
     public void filter(ContainerRequestContext request, ContainerResponseContext response) {
         Exchange exchange = Exchange.of(request);
         if (exchange == null) {
+            OpenClaim left = claims.find(OpenClaims.token(request));
+            if (left != null) {
+                left.fail(new IllegalStateException("the container answered an exception before any response filter"));
+            }
             return;
         }
         if (exchange.answer() != null && !exchange.wasClaimed()) {

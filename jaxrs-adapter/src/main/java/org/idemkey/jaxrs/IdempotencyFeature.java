@@ -73,7 +73,7 @@ public final class IdempotencyFeature implements Feature {
         context.register(new StartCheck(methods));
         context.register(new ClaimFilter(methods, claims), PRIORITY);
         // Response filters run in descending order: the first one sees what the handler has said, the last one all.
-        context.register(new HandlerAnswerFilter(), Integer.MAX_VALUE);
+        context.register(new HandlerAnswerFilter(claims), Integer.MAX_VALUE);
         context.register(new FinalAnswerFilter(), OUTERMOST);
         // The outermost interceptor: what it sees is what the client gets.
         context.register(new RecordingInterceptor(), OUTERMOST);

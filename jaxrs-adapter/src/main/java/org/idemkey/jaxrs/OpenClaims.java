@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.jaxrs;
 
+import jakarta.ws.rs.container.ContainerRequestContext;
 import java.lang.ref.Cleaner;
 import java.lang.ref.WeakReference;
 import java.util.Map;
@@ -50,6 +51,11 @@ final class OpenClaims {
         }
         WeakReference<IdempotencyContext> reference = token == null ? null : lent.get(token);
         return reference == null ? null : reference.get();
+    }
+
+    /** What stands in a request of the claim's token. The runtime holds it, and so it outlives the container's request. */
+    static @Nullable String token(ContainerRequestContext request) {
+        return request.getHeaderString(Idempotent.CONTEXT);
     }
 
     @Nullable
