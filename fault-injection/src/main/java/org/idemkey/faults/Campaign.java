@@ -21,7 +21,7 @@ final class Campaign {
     /** Short, so that a stopped instance's claims lapse while it is away. */
     static final Duration LEASE = Duration.ofSeconds(2);
 
-    private static final int CLIENTS = 16;
+    private static final int CLIENTS = 32;
     private static final Duration START_PATIENCE = Duration.ofSeconds(60);
 
     /** How long clients try to end what is unfinished when the faults are over: recovery and restarts are in it. */

@@ -11,10 +11,10 @@ import java.util.SplittableRandom;
 /** Makes the list of faults from a seed: the same one for the same seed, duration and kinds, whatever the mode. */
 final class FaultSchedule {
 
-    /** On average one in 0.7 s: some 250 in three minutes. */
-    private static final int SHORTEST_GAP = 400;
+    /** On average one in 0.5 s: 360 in three minutes, of which those are left out that find their instance down. */
+    private static final int SHORTEST_GAP = 280;
 
-    private static final int LONGEST_GAP = 1_000;
+    private static final int LONGEST_GAP = 720;
 
     private FaultSchedule() {}
 
