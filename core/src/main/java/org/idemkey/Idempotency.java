@@ -245,24 +245,26 @@ public final class Idempotency {
     }
 
     private Optional<StoredResponse> free(Lease lease) {
-        release(lease);
-        return Optional.empty();
+        return release(lease, null) ? Optional.empty() : Optional.of(claimLost());
     }
 
     private Optional<StoredResponse> keep(Lease lease, StoredResponse response) {
         return switch (record(lease, response, null)) {
             case KEPT -> Optional.empty();
-            case LOST ->
-                Optional.of(
-                        problem(
-                                Problem.IN_PROGRESS,
-                                "The claim of this key was lost while the request was executed. Send it again for the answer."));
+            case LOST -> Optional.of(claimLost());
             case UNCERTAIN ->
                 Optional.of(
                         problem(
                                 Problem.STORE_UNAVAILABLE,
                                 "Whether the request took effect is not known yet. Send it again with the same key to find out."));
         };
+    }
+
+    /** Whoever has the key now may have succeeded, even be known to the client to have: no other answer must follow. */
+    private StoredResponse claimLost() {
+        return problem(
+                Problem.IN_PROGRESS,
+                "The claim of this key was lost while the request was executed. Send it again for the answer.");
     }
 
     /** How a claim ended that was to be recorded. */
@@ -310,11 +312,15 @@ public final class Idempotency {
         release(lease, null);
     }
 
-    private void release(Lease lease, @Nullable Throwable failure) {
+    /** Frees the key; false if it is known to be somebody else's by now. */
+    private boolean release(Lease lease, @Nullable Throwable failure) {
         try {
-            report(store.release(lease) ? Event.RELEASED : Event.CLAIM_LOST, lease.key(), failure);
+            boolean released = store.release(lease);
+            report(released ? Event.RELEASED : Event.CLAIM_LOST, lease.key(), failure);
+            return released;
         } catch (RuntimeException e) {
             report(Event.STORE_UNAVAILABLE, lease.key(), e);
+            return true;
         }
     }
 

@@ -241,6 +241,23 @@ class IdempotencyTest {
         assertThat(engine.finish(second, CREATED)).isEmpty();
     }
 
+    /** The new owner may have succeeded and its client know of it: "not now" from the old one would contradict that. */
+    @Test
+    void anAnswerThatFreesTheKeyIsNotSentOnceTheClaimIsLost() throws IOException {
+        engine = builder.unknownOutcome(UnknownOutcome.rerun()).build();
+        Lease first = claimed("k");
+        clock.tick(Duration.ofSeconds(30));
+        Lease second = claimed("k");
+        assertThat(engine.finish(second, CREATED)).isEmpty();
+
+        StoredResponse busy = StoredResponse.of(503, List.of(), Bytes.EMPTY);
+        Optional<StoredResponse> instead = engine.finish(first, busy);
+
+        assertProblem(new Decision.Respond(instead.orElseThrow()), Problem.IN_PROGRESS, 409);
+        assertThat(events).endsWith(Event.CLAIM_LOST);
+        assertThat(responded(engine.decide(FakeRequest.withKey("k"))).status()).isEqualTo(201);
+    }
+
     @Test
     void reconciliationDecidesByTheApplicationsBooks() throws IOException {
         List<Function<Claim.OutcomeUnknown, Finding>> findings = new ArrayList<>();
