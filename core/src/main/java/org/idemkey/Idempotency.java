@@ -300,8 +300,13 @@ public final class Idempotency {
      * recorded. Never throws, so that the handler's own exception can go on.
      */
     public void fail(Lease lease, Throwable failure) {
+        fail(lease, failure, List.of());
+    }
+
+    /** Like {@link #fail(Lease, Throwable)}, where the page of an exception keeps headers that the handler had set. */
+    public void fail(Lease lease, Throwable failure, List<StoredResponse.Header> headers) {
         if (responsePolicy.keepsException()) {
-            record(lease, StoredResponse.errorPage(500, List.of(), ""), failure);
+            record(lease, StoredResponse.errorPage(500, headers, ""), failure);
         } else {
             release(lease, failure);
         }
