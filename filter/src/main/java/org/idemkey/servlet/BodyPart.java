@@ -28,9 +28,9 @@ final class BodyPart implements Part {
 
     private final MultipartBody.Part part;
     private final Charset charset;
-    private final @Nullable Path directory;
+    private final Path directory;
 
-    private BodyPart(MultipartBody.Part part, Charset charset, @Nullable Path directory) {
+    private BodyPart(MultipartBody.Part part, Charset charset, Path directory) {
         this.part = part;
         this.charset = charset;
         this.directory = directory;
@@ -43,8 +43,7 @@ final class BodyPart implements Part {
      * @param directory what relative file names are relative to
      * @throws IOException if the body isn't well-formed
      */
-    static List<Part> all(RequestBody body, String contentType, Charset charset, @Nullable Path directory)
-            throws IOException {
+    static List<Part> all(RequestBody body, String contentType, Charset charset, Path directory) throws IOException {
         MultipartBody multipart = MultipartBody.parse(body, contentType)
                 .orElseThrow(() -> new IOException("the multipart body is not well-formed"));
         List<Part> parts = new ArrayList<>();
@@ -108,7 +107,7 @@ final class BodyPart implements Part {
 
     @Override
     public void write(String fileName) throws IOException {
-        Path target = directory == null ? Path.of(fileName) : directory.resolve(fileName);
+        Path target = directory.resolve(fileName);
         try (InputStream in = getInputStream()) {
             Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
         }

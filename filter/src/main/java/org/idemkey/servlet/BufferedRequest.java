@@ -38,6 +38,7 @@ class BufferedRequest extends HttpServletRequestWrapper {
 
     private final RequestBody body;
     private final ServletResponse response;
+    private @Nullable String encoding;
     private @Nullable BodyStream stream;
     private @Nullable BufferedReader reader;
     private @Nullable FormParameters form;
@@ -77,10 +78,35 @@ class BufferedRequest extends HttpServletRequestWrapper {
         if (name == null) {
             name = getServletContext().getRequestCharacterEncoding();
         }
+        return name == null ? otherwise : charset(name);
+    }
+
+    private static Charset charset(String name) throws UnsupportedEncodingException {
         try {
-            return name == null ? otherwise : Charset.forName(name);
+            return Charset.forName(name);
         } catch (IllegalArgumentException e) {
             throw new UnsupportedEncodingException(name);
+        }
+    }
+
+    @Override
+    public @Nullable String getCharacterEncoding() {
+        return encoding == null ? super.getCharacterEncoding() : encoding;
+    }
+
+    /** Kept here too: to the container the body has been read, and so it is too late. */
+    @Override
+    public void setCharacterEncoding(String name) throws UnsupportedEncodingException {
+        super.setCharacterEncoding(name);
+        if (reader == null && form == null && name != null) {
+            encoding = charset(name).name();
+        }
+    }
+
+    /** Overrides what Servlet 6.1 added; on 6.0 nobody calls it. */
+    public void setCharacterEncoding(Charset charset) {
+        if (reader == null && form == null) {
+            encoding = charset.name();
         }
     }
 
@@ -142,10 +168,8 @@ class BufferedRequest extends HttpServletRequestWrapper {
 
     private void addForm(FormParameters target) throws IOException {
         try (InputStream in = body.openStream()) {
-            // Since Servlet 6.1 a broken form is an error; before, what is broken of it counts as not sent.
-            target.addForm(in.readAllBytes(), charset(ISO_8859_1), isServlet61());
-        } catch (IllegalArgumentException e) {
-            throw new IllegalStateException("the parameters can't be parsed: " + e.getMessage(), e);
+            Charset charset = charset(Container.formEncoding(getServletContext()));
+            target.addForm(in.readAllBytes(), charset, Container.refusesBrokenForms(getServletContext()));
         }
     }
 
@@ -181,11 +205,14 @@ class BufferedRequest extends HttpServletRequestWrapper {
     private void requireConfiguration() {
         try {
             super.getParts();
-        } catch (IllegalStateException e) {
-            // The servlet doesn't take parts, or none of this size.
-            throw e;
         } catch (IOException | ServletException | RuntimeException e) {
-            // It does, but the container finds nothing to parse any more.
+            for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+                if (cause instanceof IllegalStateException refused) {
+                    // The servlet takes no parts, or none of this size.
+                    throw refused;
+                }
+            }
+            // It does take them, but the container finds nothing to parse any more.
         }
     }
 
@@ -199,15 +226,10 @@ class BufferedRequest extends HttpServletRequestWrapper {
         return null;
     }
 
-    private @Nullable Path tempDirectory() {
+    private Path tempDirectory() {
         return getServletContext().getAttribute(ServletContext.TEMPDIR) instanceof File directory
                 ? directory.toPath()
-                : null;
-    }
-
-    private boolean isServlet61() {
-        int major = getServletContext().getMajorVersion();
-        return major > 6 || (major == 6 && getServletContext().getMinorVersion() >= 1);
+                : Path.of(System.getProperty("java.io.tmpdir"));
     }
 
     /** Without arguments too the handler keeps this request; the container's own has no body any more. */

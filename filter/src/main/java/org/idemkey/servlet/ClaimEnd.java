@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.idemkey.Idempotency;
 import org.idemkey.Lease;
 import org.idemkey.StoredResponse;
+import org.idemkey.StoredResponse.Header;
 import org.jspecify.annotations.Nullable;
 
 /** The end of a claim, which comes once, whoever brings it. Thread-safe. */
@@ -55,9 +57,19 @@ final class ClaimEnd {
         return engine.keepsStatus(status) ? finish(StoredResponse.tombstone(status), false) : null;
     }
 
-    void fail(Throwable failure) {
+    /** A handler that threw for the client's fault: kept as that answer, unless what it did is undone. */
+    void refuse(StoredResponse answer, Throwable failure) {
+        if (engine.isTransactional()) {
+            fail(failure, List.of());
+        } else {
+            finish(answer, false);
+        }
+    }
+
+    /** @param headers what the container keeps of the handler's headers */
+    void fail(Throwable failure, List<Header> headers) {
         if (ended.compareAndSet(false, true)) {
-            engine.fail(lease, failure);
+            engine.fail(lease, failure, headers);
         }
     }
 }

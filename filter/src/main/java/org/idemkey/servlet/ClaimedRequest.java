@@ -2,16 +2,21 @@
 package org.idemkey.servlet;
 
 import jakarta.servlet.AsyncContext;
+import jakarta.servlet.DispatcherType;
+import jakarta.servlet.RequestDispatcher;
 import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.idemkey.RequestBody;
+import org.jspecify.annotations.Nullable;
 
 /** The request of a handler that runs under a claim: what it does asynchronously belongs to the claim too. */
 final class ClaimedRequest extends BufferedRequest {
 
     private final Exchange exchange;
     private final HeldResponse response;
+    private final AtomicInteger includes = new AtomicInteger();
 
     ClaimedRequest(HttpServletRequest request, RequestBody body, HeldResponse response, Exchange exchange) {
         super(request, body, response);
@@ -35,6 +40,25 @@ final class ClaimedRequest extends BufferedRequest {
     public AsyncContext getAsyncContext() {
         AsyncContext context = exchange.asyncContext();
         return context == null ? super.getAsyncContext() : context;
+    }
+
+    @Override
+    public @Nullable RequestDispatcher getRequestDispatcher(String path) {
+        RequestDispatcher dispatcher = super.getRequestDispatcher(path);
+        return dispatcher == null ? null : new HeldDispatcher(dispatcher, this);
+    }
+
+    void includeBegins() {
+        includes.incrementAndGet();
+    }
+
+    void includeEnds() {
+        includes.decrementAndGet();
+    }
+
+    /** Whether an include is at work: one of this request's, or one of a dispatcher that didn't come from it. */
+    boolean isIncluding() {
+        return includes.get() > 0 || getDispatcherType() == DispatcherType.INCLUDE;
     }
 
     @Override

@@ -10,12 +10,14 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.function.Supplier;
 import org.idemkey.Idempotency;
 import org.idemkey.IdempotencyContext;
 import org.idemkey.Lease;
 import org.idemkey.RequestBody;
 import org.idemkey.StoredResponse;
+import org.idemkey.servlet.FormParameters.BrokenFormException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +50,7 @@ final class Exchange implements HeldResponse.Life {
     private final AsyncState async = new AsyncState();
     private volatile boolean timedOut;
     private volatile boolean beyondReach;
+    private volatile boolean starting;
 
     Exchange(
             IdempotencyFilter filter,
@@ -95,6 +98,12 @@ final class Exchange implements HeldResponse.Life {
             }
         } catch (Throwable e) {
             async.leave();
+            if (e instanceof BrokenFormException
+                    && async.cycle() == null
+                    && !response.body().isStreaming()) {
+                refuse(e);
+                return;
+            }
             leaveBy(e);
             throw e;
         }
@@ -167,10 +176,23 @@ final class Exchange implements HeldResponse.Life {
         }
     }
 
-    private void fail(Throwable e) {
+    /** The handler asked for parameters and got none, because the form is broken: that is the client's error. */
+    private void refuse(Throwable e) throws IOException {
+        StoredResponse answer = StoredResponse.errorPage(HttpServletResponse.SC_BAD_REQUEST, List.of(), "");
         response.body().drop();
         try {
-            claim.fail(e);
+            claim.refuse(answer, e);
+            response.send(answer);
+        } finally {
+            setOver();
+        }
+    }
+
+    private void fail(Throwable e) {
+        boolean keepsHeaders = timedOut || Container.keepsHeadersOfExceptions(request.getServletContext());
+        response.body().drop();
+        try {
+            claim.fail(e, keepsHeaders ? response.recorded() : List.of());
         } finally {
             setOver();
         }
@@ -187,6 +209,11 @@ final class Exchange implements HeldResponse.Life {
     @Override
     public @Nullable StoredResponse record(int status) {
         return claim.stream(status);
+    }
+
+    @Override
+    public boolean isIncluded() {
+        return request.isIncluding();
     }
 
     @Override
@@ -211,8 +238,14 @@ final class Exchange implements HeldResponse.Life {
 
     AsyncContext startAsync(Supplier<AsyncContext> container, boolean original) {
         HeldContext before = async.cycle();
-        AsyncContext started = container.get();
-        // Listeners of the cycle before have been told of the new one meanwhile; then it is there already.
+        AsyncContext started;
+        starting = true;
+        try {
+            started = container.get();
+        } finally {
+            starting = false;
+        }
+        // Most containers have told the listeners of the cycle before meanwhile; then it is there already.
         HeldContext now = async.cycle();
         if (now == null || now == before) {
             now = nextCycle(started);
@@ -222,11 +255,17 @@ final class Exchange implements HeldResponse.Life {
         return now;
     }
 
-    HeldContext nextCycle(AsyncContext container) {
+    private HeldContext nextCycle(AsyncContext container) {
         HeldContext next = new HeldContext(this, container);
         async.begin(next);
         beyondReach = false;
         return next;
+    }
+
+    /** The listeners of the cycle before are told of this one: in {@code startAsync}, or when the handler has returned. */
+    HeldContext announced(AsyncContext container) {
+        HeldContext now = async.cycle();
+        return !starting && now != null && now.isOf(container) ? now : nextCycle(container);
     }
 
     void bound(Runnable part) {
@@ -264,7 +303,10 @@ final class Exchange implements HeldResponse.Life {
 
     void unhandled(HeldContext context, Throwable cause) {
         switch (async.told(context)) {
-            case CALLER -> fail(cause);
+            case CALLER -> {
+                fail(cause);
+                response.handBack();
+            }
             case SOMEONE_ELSE -> response.body().whenDrained(context::completeContainer);
             case CONTAINER, LEAVING_THREAD -> {}
         }

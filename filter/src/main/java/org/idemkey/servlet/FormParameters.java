@@ -2,7 +2,10 @@
 package org.idemkey.servlet;
 
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
+import java.nio.charset.CodingErrorAction;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,6 +16,16 @@ import java.util.Set;
 final class FormParameters {
 
     static final String MEDIA_TYPE = "application/x-www-form-urlencoded";
+
+    /** The form can't be read, which is the client's fault (Servlet 6.1 §3.1). */
+    static final class BrokenFormException extends IllegalStateException {
+
+        private static final long serialVersionUID = 1L;
+
+        BrokenFormException() {
+            super("the form's parameters can't be parsed");
+        }
+    }
 
     private final Map<String, List<String>> values = new LinkedHashMap<>();
 
@@ -32,7 +45,9 @@ final class FormParameters {
     /**
      * Adds all pairs of a form.
      *
-     * @throws IllegalArgumentException if an escape is broken and {@code strict} is true; otherwise that pair is left out
+     * @param strict whether a broken form is refused; otherwise a pair with a broken escape is left out, and bytes that
+     *     are no text are replaced
+     * @throws BrokenFormException if it is refused
      */
     void addForm(byte[] form, Charset charset, boolean strict) {
         int from = 0;
@@ -41,9 +56,9 @@ final class FormParameters {
             if (end > from) {
                 int equals = indexOf('=', form, from, end);
                 try {
-                    String name = decode(form, from, equals, charset);
-                    add(name, equals < end ? decode(form, equals + 1, end, charset) : "");
-                } catch (IllegalArgumentException e) {
+                    String name = decode(form, from, equals, charset, strict);
+                    add(name, equals < end ? decode(form, equals + 1, end, charset, strict) : "");
+                } catch (BrokenFormException e) {
                     if (strict) {
                         throw e;
                     }
@@ -61,14 +76,14 @@ final class FormParameters {
         return i;
     }
 
-    private static String decode(byte[] form, int from, int end, Charset charset) {
+    private static String decode(byte[] form, int from, int end, Charset charset, boolean strict) {
         ByteArrayOutputStream decoded = new ByteArrayOutputStream(end - from);
         for (int i = from; i < end; i++) {
             if (form[i] == '+') {
                 decoded.write(' ');
             } else if (form[i] == '%') {
                 if (i + 2 >= end) {
-                    throw new IllegalArgumentException("a broken escape in a form");
+                    throw new BrokenFormException();
                 }
                 decoded.write(16 * hex(form[i + 1]) + hex(form[i + 2]));
                 i += 2;
@@ -76,13 +91,22 @@ final class FormParameters {
                 decoded.write(form[i]);
             }
         }
-        return decoded.toString(charset);
+        CodingErrorAction onError = strict ? CodingErrorAction.REPORT : CodingErrorAction.REPLACE;
+        try {
+            return charset.newDecoder()
+                    .onMalformedInput(onError)
+                    .onUnmappableCharacter(onError)
+                    .decode(ByteBuffer.wrap(decoded.toByteArray()))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw new BrokenFormException();
+        }
     }
 
     private static int hex(byte digit) {
         int value = Character.digit(digit, 16);
         if (value < 0) {
-            throw new IllegalArgumentException("a broken escape in a form");
+            throw new BrokenFormException();
         }
         return value;
     }

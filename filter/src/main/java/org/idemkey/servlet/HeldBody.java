@@ -51,9 +51,10 @@ final class HeldBody {
     private final Set<String> streamedTypes;
     private final HeldBytes held = new HeldBytes();
 
-    private State state = State.HOLDING;
+    // Volatile for a handler that is still writing on some thread when the container has given up on it.
+    private volatile State state = State.HOLDING;
+    private volatile boolean closed;
     private boolean flushed;
-    private boolean closed;
     private @Nullable StoredResponse replacement;
     private @Nullable WriteListener listener;
     private @Nullable NonBlockingOutput nonBlocking;
@@ -105,17 +106,28 @@ final class HeldBody {
         if (closed || state == State.DROPPING) {
             return;
         }
-        if (state != State.STREAMING && held.size() + (long) length > limit) {
+        int wanted = state == State.STREAMING ? length : wanted(length);
+        if (state != State.STREAMING && held.size() + (long) wanted > limit) {
+            if (!HeldResponse.hasBody(response.getStatus())) {
+                state = State.COMMITTED;
+                return;
+            }
             stream();
         }
         if (state == State.STREAMING) {
-            pass(bytes, offset, length);
+            pass(bytes, offset, wanted);
         } else if (state != State.DROPPING) {
-            held.write(bytes, offset, length);
+            held.write(bytes, offset, wanted);
             if (held.size() > response.getBufferSize() || isComplete()) {
                 commit();
             }
         }
+    }
+
+    /** What goes past the declared length reaches no client. (A length of 0 may still be corrected.) */
+    private int wanted(int length) {
+        long declared = response.declaredLength();
+        return declared > 0 ? (int) Math.min(length, Math.max(0, declared - held.size())) : length;
     }
 
     private void pass(byte[] bytes, int offset, int length) throws IOException {

@@ -43,7 +43,11 @@ final class HeldBytes {
         }
     }
 
+    /** All of them; asked twice it copies once. What is written later goes elsewhere. */
     Bytes toBytes() {
-        return size == bytes.length ? Bytes.wrap(bytes) : Bytes.copyOf(bytes, 0, size);
+        if (size < bytes.length) {
+            bytes = Arrays.copyOf(bytes, size);
+        }
+        return Bytes.wrap(bytes);
     }
 }

@@ -41,6 +41,10 @@ final class HeldContext implements AsyncContext, AsyncListener {
         original = isOriginal;
     }
 
+    boolean isOf(AsyncContext context) {
+        return container == context;
+    }
+
     /** Hands over to the container, once: whoever comes first, the handler's completion or a time-out that met it. */
     void completeContainer() {
         if (containerCompleted.compareAndSet(false, true)) {
@@ -146,7 +150,7 @@ final class HeldContext implements AsyncContext, AsyncListener {
     /** The next cycle begins: this one's listeners may join it (Servlet 6.1 §2.3.3.3). */
     @Override
     public void onStartAsync(AsyncEvent event) {
-        tell(exchange.nextCycle(event.getAsyncContext()), event, AsyncListener::onStartAsync);
+        tell(exchange.announced(event.getAsyncContext()), event, AsyncListener::onStartAsync);
     }
 
     private interface Call {

@@ -26,6 +26,9 @@ final class HeldResponse extends RecordingResponse {
     /** What the response has to know of the request's life. */
     interface Life extends HeldBody.Tombstones {
 
+        /** Whether the handler is in an include, where it can write a body and nothing else. */
+        boolean isIncluded();
+
         /** Whether an asynchronous dispatch has gone past our filter: then nobody will send at its end what is held. */
         boolean isBeyondReach();
 
@@ -46,15 +49,12 @@ final class HeldResponse extends RecordingResponse {
     private boolean isError;
     private @Nullable String errorMessage;
     private boolean trailers;
+    private volatile @Nullable Thread answering;
 
     HeldResponse(HttpServletResponse response, Life life, int limit, Set<String> streamedTypes) {
         super(response);
         this.life = life;
         body = new HeldBody(this, response, life, limit, streamedTypes);
-    }
-
-    private HttpServletResponse container() {
-        return (HttpServletResponse) getResponse();
     }
 
     // What the filter asks and does
@@ -105,7 +105,16 @@ final class HeldResponse extends RecordingResponse {
         Answers.send(container(), instead);
     }
 
-    private static boolean hasBody(int status) {
+    /** The container answers on this thread, and some do it through us; to everybody else the response is over. */
+    void handBack() {
+        answering = Thread.currentThread();
+    }
+
+    private boolean isHandedBack() {
+        return answering == Thread.currentThread();
+    }
+
+    static boolean hasBody(int status) {
         return status >= 200 && status != SC_NO_CONTENT && status != SC_NOT_MODIFIED;
     }
 
@@ -189,7 +198,12 @@ final class HeldResponse extends RecordingResponse {
 
     @Override
     public boolean isCommitted() {
-        return body.isCommitted() || getResponse().isCommitted();
+        return (body.isCommitted() && !isHandedBack()) || container().isCommitted();
+    }
+
+    @Override
+    boolean isFrozen() {
+        return isCommitted() || life.isIncluded();
     }
 
     @Override
@@ -200,7 +214,10 @@ final class HeldResponse extends RecordingResponse {
     @Override
     public void reset() {
         refuseIfCommitted();
-        super.reset();
+        if (life.isIncluded()) {
+            return;
+        }
+        container().reset();
         forgetHeaders();
         forgetBody();
         output = null;
@@ -227,7 +244,7 @@ final class HeldResponse extends RecordingResponse {
         if (body.size() > 0) {
             throw new IllegalStateException("content has been written");
         }
-        super.setBufferSize(size);
+        container().setBufferSize(size);
     }
 
     private void refuseIfCommitted() {
@@ -239,7 +256,7 @@ final class HeldResponse extends RecordingResponse {
     @Override
     public void setTrailerFields(Supplier<Map<String, String>> supplier) {
         refuseIfCommitted();
-        super.setTrailerFields(supplier);
+        container().setTrailerFields(supplier);
         trailers = true;
     }
 
@@ -252,8 +269,10 @@ final class HeldResponse extends RecordingResponse {
     @Override
     public void sendError(int status, @Nullable String message) throws IOException {
         refuseIfCommitted();
-        if (status < 200) {
-            // An interim response, or a container's own way to cut the connection: neither is the answer.
+        if (life.isIncluded()) {
+            return;
+        } else if (status < 200 || isHandedBack()) {
+            // An interim response, or a container's own way to cut the connection, or its own answer: none is ours.
             Answers.sendError(container(), status, message);
             return;
         }
@@ -288,6 +307,8 @@ final class HeldResponse extends RecordingResponse {
         refuseIfCommitted();
         if (location == null) {
             throw new IllegalArgumentException("no location to redirect to");
+        } else if (life.isIncluded()) {
+            return;
         }
         if (clearBuffer) {
             resetBuffer();

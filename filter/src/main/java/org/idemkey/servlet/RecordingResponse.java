@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletResponse;
 import jakarta.servlet.http.HttpServletResponseWrapper;
@@ -27,6 +28,8 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
     private static final DateTimeFormatter HTTP_DATE =
             DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.US);
 
+    private final HttpServletResponse container;
+    private final HttpServletResponse shown;
     private final HeaderLog log = new HeaderLog();
     private final List<Header> outer = new ArrayList<>();
     private boolean typeTouched;
@@ -35,6 +38,8 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     RecordingResponse(HttpServletResponse response) {
         super(response);
+        container = response;
+        shown = Container.shown(response);
         for (String name : response.getHeaderNames()) {
             for (String value : response.getHeaders(name)) {
                 Header.lenient(name, value, true).ifPresent(outer::add);
@@ -44,7 +49,7 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     /** What the handler has set and added, in order. */
     final List<Header> recorded() {
-        String type = typeTouched ? getContentType() : null;
+        String type = typeTouched ? contentTypeField() : null;
         List<Header> all = new ArrayList<>(log.lines().size() + 1);
         if (type != null) {
             Header.lenient("Content-Type", type, false).ifPresent(all::add);
@@ -53,11 +58,29 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         return all;
     }
 
+    /** As it will be sent, where the container tells; its getter may write it in another way. */
+    private @Nullable String contentTypeField() {
+        String field = container.getHeader("Content-Type");
+        return field == null ? container.getContentType() : field;
+    }
+
+    /** The response that what is held back is sent to. */
+    final HttpServletResponse container() {
+        return container;
+    }
+
+    /** See {@link Container#shown}. */
+    @Override
+    public final ServletResponse getResponse() {
+        // In an include some containers put a response of their own between ours and what it wraps.
+        ServletResponse wrapped = super.getResponse();
+        return wrapped == container ? shown : wrapped;
+    }
+
     /** Undoes all that the handler did, and nothing that was there before it. */
     final void backToOuter() {
-        super.reset();
+        container.reset();
         forgetHeaders();
-        HttpServletResponse container = (HttpServletResponse) getResponse();
         container.setStatus(SC_OK);
         for (Header header : outer) {
             container.addHeader(header.name(), header.value());
@@ -84,7 +107,7 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         }
         if (!isCommitted()) {
             typeTouched = true;
-            super.setCharacterEncoding(charset);
+            container.setCharacterEncoding(charset);
         }
         writerCharset = charset;
         return charset;
@@ -96,32 +119,35 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
     @Override
     public abstract boolean isCommitted();
 
+    /** Whether status and headers can't be changed: committed, or in an include (Servlet 6.1 §9.3). */
+    abstract boolean isFrozen();
+
     @Override
     public void setStatus(int status) {
-        if (!isCommitted()) {
-            super.setStatus(status);
+        if (!isFrozen()) {
+            container.setStatus(status);
         }
     }
 
     @Override
     public void setContentType(@Nullable String type) {
-        if (isCommitted()) {
+        if (isFrozen()) {
             return;
         }
         typeTouched = true;
         if (type == null || writerCharset == null) {
-            super.setContentType(type);
+            container.setContentType(type);
         } else {
-            super.setContentType(MediaType.parse(type).without("charset"));
+            container.setContentType(MediaType.parse(type).without("charset"));
             keepCharset();
         }
     }
 
     @Override
     public void setCharacterEncoding(@Nullable String encoding) {
-        if (!isCommitted() && writerCharset == null) {
+        if (!isFrozen() && writerCharset == null) {
             typeTouched = true;
-            super.setCharacterEncoding(encoding);
+            container.setCharacterEncoding(encoding);
         }
     }
 
@@ -132,11 +158,11 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     @Override
     public void setLocale(@Nullable Locale locale) {
-        if (isCommitted()) {
+        if (isFrozen()) {
             return;
         }
         typeTouched = true;
-        super.setLocale(locale);
+        container.setLocale(locale);
         if (locale == null) {
             log.remove("Content-Language");
         } else {
@@ -148,7 +174,7 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
     /** The container doesn't know of our writer, and may have let a type or a locale change its encoding. */
     private void keepCharset() {
         if (writerCharset != null && !writerCharset.equalsIgnoreCase(getCharacterEncoding())) {
-            super.setCharacterEncoding(writerCharset);
+            container.setCharacterEncoding(writerCharset);
         }
     }
 
@@ -159,7 +185,7 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     @Override
     public void setContentLengthLong(long length) {
-        if (!isCommitted()) {
+        if (!isFrozen()) {
             declaredLength = Math.max(length, -1);
             lengthDeclared();
         }
@@ -167,21 +193,21 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     @Override
     public void addCookie(Cookie cookie) {
-        if (!isCommitted()) {
-            super.addCookie(cookie);
+        if (!isFrozen()) {
+            container.addCookie(cookie);
             log.add("Set-Cookie", SetCookie.of(cookie));
         }
     }
 
     @Override
     public void setHeader(@Nullable String name, @Nullable String value) {
-        if (isCommitted() || isSpecial(name, value)) {
+        if (isFrozen() || isSpecial(name, value)) {
             return;
         }
-        super.setHeader(name, value);
+        container.setHeader(name, value);
         if (name != null && value != null) {
             log.set(name, value);
-        } else if (name != null && !super.containsHeader(name)) {
+        } else if (name != null && !container.containsHeader(name)) {
             // Null removes a field since Servlet 6.1, and means nothing before.
             log.remove(name);
         }
@@ -189,10 +215,10 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     @Override
     public void addHeader(@Nullable String name, @Nullable String value) {
-        if (isCommitted() || isSpecial(name, value)) {
+        if (isFrozen() || isSpecial(name, value)) {
             return;
         }
-        super.addHeader(name, value);
+        container.addHeader(name, value);
         if (name != null && value != null) {
             log.add(name, value);
         }
@@ -249,17 +275,17 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     @Override
     public boolean containsHeader(String name) {
-        return isDeclaredLength(name) || super.containsHeader(name);
+        return isDeclaredLength(name) || container.containsHeader(name);
     }
 
     @Override
     public @Nullable String getHeader(String name) {
-        return isDeclaredLength(name) ? Long.toString(declaredLength) : super.getHeader(name);
+        return isDeclaredLength(name) ? Long.toString(declaredLength) : container.getHeader(name);
     }
 
     @Override
     public Collection<String> getHeaders(String name) {
-        return isDeclaredLength(name) ? List.of(Long.toString(declaredLength)) : super.getHeaders(name);
+        return isDeclaredLength(name) ? List.of(Long.toString(declaredLength)) : container.getHeaders(name);
     }
 
     private boolean isDeclaredLength(String name) {

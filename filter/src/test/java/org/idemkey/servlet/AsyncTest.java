@@ -215,6 +215,7 @@ class AsyncTest extends ServletTest {
             }
         });
         warmUp();
+        await().untilAsserted(() -> assertThat(told).containsExactly("complete"));
         told.clear();
         assertThat(replayed().text()).isEqualTo("1 2 3 ");
         // The listener has joined each next cycle, and is told of the end once.
@@ -276,6 +277,7 @@ class AsyncTest extends ServletTest {
     @Test
     void aTimeOutThatNobodyAnswersIsKeptAsTheContainersError() throws Exception {
         serve((request, response) -> {
+            response.setHeader("X-Before", "1");
             write(response, "never sent");
             request.startAsync().setTimeout(10);
         });
@@ -291,6 +293,7 @@ class AsyncTest extends ServletTest {
         assertThat(first.isReplay()).isFalse();
         assertThat(again.status()).isEqualTo(500);
         assertThat(again.isReplay()).isTrue();
+        assertThat(again.headers("X-Before")).isEqualTo(first.headers("X-Before"));
         assertThat(executions).hasValue(1);
         return first;
     }
@@ -391,7 +394,13 @@ class AsyncTest extends ServletTest {
         });
         String key = newKey();
         assertThat(post(key).text()).isEqualTo("held ");
-        assertProblem(post(key), Problem.RESPONSE_NOT_REPLAYABLE);
+        RawResponse again = post(key);
+        // Unless it has completed before its thread has left the filter: then nothing was missed.
+        if (again.isReplay()) {
+            assertThat(again.text()).isEqualTo("held ");
+        } else {
+            assertProblem(again, Problem.RESPONSE_NOT_REPLAYABLE);
+        }
         assertThat(executions).hasValue(1);
     }
 

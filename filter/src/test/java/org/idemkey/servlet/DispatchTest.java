@@ -4,6 +4,8 @@ package org.idemkey.servlet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import jakarta.servlet.DispatcherType;
+import jakarta.servlet.http.Cookie;
+import java.util.Locale;
 import org.idemkey.Problem;
 import org.junit.jupiter.api.Test;
 
@@ -11,11 +13,24 @@ import org.junit.jupiter.api.Test;
 class DispatchTest extends ServletTest {
 
     private WebApp everywhere() {
-        return new WebApp().filter("/*", filter(), DispatcherType.values()).servlet("/target", (request, response) -> {
-            response.setHeader("X-Target", "1");
-            response.setContentType("text/plain");
-            response.getWriter().print("target " + request.getParameter("a"));
-        });
+        return new WebApp()
+                .filter("/*", filter(), DispatcherType.values())
+                .servlet("/target", (request, response) -> {
+                    response.setHeader("X-Target", "1");
+                    response.setContentType("text/plain");
+                    response.getWriter().print("target " + request.getParameter("a"));
+                })
+                .servlet("/intruder", (request, response) -> {
+                    // All of it is the includer's affair (Servlet 6.1 §9.3).
+                    response.setStatus(500);
+                    response.sendError(500);
+                    response.sendRedirect("/intruder");
+                    response.addCookie(new Cookie("intruder", "1"));
+                    response.setContentLength(1);
+                    response.setLocale(Locale.JAPAN);
+                    response.reset();
+                    response.getWriter().print("body");
+                });
     }
 
     @Test
@@ -30,6 +45,26 @@ class DispatchTest extends ServletTest {
         assertThat(first.text()).isEqualTo("target 1");
         assertThat(first.headers("X-Target")).containsExactly("1");
         assertThat(store.calls()).isEqualTo(3);
+    }
+
+    @Test
+    void anIncludeWritesABodyAndNothingElse() throws Exception {
+        serve(everywhere(), (request, response) -> {
+            response.setContentType("text/plain");
+            response.getWriter().print("before ");
+            request.getRequestDispatcher("/intruder").include(request, response);
+            response.getWriter().print(" after");
+        });
+        String key = newKey();
+        RawResponse first = post(key);
+        RawResponse again = post(key);
+        assertReplayOf(first, again);
+        assertThat(first.status()).isEqualTo(200);
+        assertThat(first.text()).isEqualTo("before body after");
+        for (String name : new String[] {"Set-Cookie", "Location", "Content-Language"}) {
+            assertThat(first.headers(name)).isEmpty();
+            assertThat(again.headers(name)).isEmpty();
+        }
     }
 
     @Test

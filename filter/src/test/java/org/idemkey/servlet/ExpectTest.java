@@ -4,6 +4,7 @@ package org.idemkey.servlet;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
 import org.idemkey.Problem;
@@ -52,7 +53,7 @@ class ExpectTest extends ServletTest {
             socket.getOutputStream().write(head(key, 5).getBytes(ISO_8859_1));
             assertThat(firstStatus(socket)).isEqualTo(100);
             socket.getOutputStream().write("hello".getBytes(ISO_8859_1));
-            RawResponse first = RawResponse.read(socket.getInputStream());
+            RawResponse first = RawResponse.read(new BufferedInputStream(socket.getInputStream()));
             assertThat(first.status()).isEqualTo(201);
             assertThat(first.text()).isEqualTo("hello");
             assertReplayOf(first, post(key));
@@ -68,7 +69,7 @@ class ExpectTest extends ServletTest {
             socket.getOutputStream().write(head(key, 5).getBytes(ISO_8859_1));
             assertThat(firstStatus(socket)).isEqualTo(100);
             socket.getOutputStream().write("other".getBytes(ISO_8859_1));
-            assertProblem(RawResponse.read(socket.getInputStream()), Problem.MISMATCH);
+            assertProblem(RawResponse.read(new BufferedInputStream(socket.getInputStream())), Problem.MISMATCH);
         }
     }
 

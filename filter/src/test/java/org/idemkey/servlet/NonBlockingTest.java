@@ -12,6 +12,7 @@ import jakarta.servlet.ServletInputStream;
 import jakarta.servlet.ServletOutputStream;
 import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServletRequest;
+import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -270,11 +271,11 @@ class NonBlockingTest extends ServletTest {
         String key = newKey();
         try (Socket socket = connect()) {
             socket.getOutputStream()
-                    .write(("POST /handler HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n"
+                    .write(("POST /handler HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
                                     + "Content-Type: text/plain\r\nIdempotency-Key: " + key + "\r\n\r\n")
                             .getBytes(ISO_8859_1));
             assertThat(waited.await(1, TimeUnit.MINUTES)).isTrue();
-            RawResponse first = RawResponse.read(socket.getInputStream());
+            RawResponse first = RawResponse.read(new BufferedInputStream(socket.getInputStream()));
             assertThat(first.body()).isEqualTo(Bytes.wrap(answer));
             assertThat(first.framed()).isTrue();
         }

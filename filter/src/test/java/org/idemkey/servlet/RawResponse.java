@@ -3,7 +3,6 @@ package org.idemkey.servlet;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -25,22 +24,27 @@ record RawResponse(int status, List<Field> fields, Bytes body, List<Field> trail
 
     record Field(String name, String value) {}
 
-    /** Reads one final response, past any interim ones. */
-    static RawResponse read(InputStream socket) throws IOException {
-        InputStream in = new BufferedInputStream(socket);
+    /** Reads one final response, past any interim ones, and nothing of what follows it on the connection. */
+    static RawResponse read(InputStream in) throws IOException {
+        return read(in, false);
+    }
+
+    /** @param toHead whether the method was HEAD: then fields may tell of a body, and none comes */
+    static RawResponse read(InputStream in, boolean toHead) throws IOException {
         while (true) {
             String statusLine = line(in);
             int status = Integer.parseInt(statusLine.split(" ", -1)[1]);
             List<Field> fields = fields(in);
             if (status >= 200) {
-                return withBody(status, fields, in);
+                return withBody(status, fields, toHead, in);
             }
         }
     }
 
-    private static RawResponse withBody(int status, List<Field> fields, InputStream in) throws IOException {
+    private static RawResponse withBody(int status, List<Field> fields, boolean toHead, InputStream in)
+            throws IOException {
         RawResponse head = new RawResponse(status, fields, Bytes.EMPTY, List.of(), true);
-        if (status == 204 || status == 304) {
+        if (toHead || status == 204 || status == 304) {
             return head;
         }
         ByteArrayOutputStream body = new ByteArrayOutputStream();

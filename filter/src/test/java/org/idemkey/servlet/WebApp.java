@@ -18,7 +18,9 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** A web application to be tested: filters in their order, servlets, error pages. */
 final class WebApp {
@@ -27,6 +29,7 @@ final class WebApp {
     private final Map<Integer, String> statusPages = new LinkedHashMap<>();
     private final Map<Class<? extends Throwable>, String> exceptionPages = new LinkedHashMap<>();
     private int names;
+    private @Nullable Executor executor;
 
     /** What a servlet does. */
     @FunctionalInterface
@@ -95,7 +98,18 @@ final class WebApp {
         return this;
     }
 
+    /** What its requests run on, in place of the container's own threads. */
+    WebApp executor(Executor threads) {
+        executor = threads;
+        return this;
+    }
+
     // For the containers
+
+    @Nullable
+    Executor executor() {
+        return executor;
+    }
 
     void register(ServletContext context) {
         registrations.forEach(registration -> registration.accept(context));

@@ -8,6 +8,7 @@ import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
 import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /** Jetty with the servlets of Jakarta EE 10, whichever version is on the class path. */
 final class JettyEe10Server implements ServletServer {
@@ -31,6 +32,9 @@ final class JettyEe10Server implements ServletServer {
         app.statusPages().forEach(pages::addErrorPage);
         app.exceptionPages().forEach(pages::addErrorPage);
         context.setErrorHandler(pages);
+        if (app.executor() != null) {
+            server.getBean(QueuedThreadPool.class).setVirtualThreadsExecutor(app.executor());
+        }
         server.setHandler(context);
         server.start();
     }

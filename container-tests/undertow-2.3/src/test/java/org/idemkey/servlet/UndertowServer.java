@@ -27,9 +27,14 @@ final class UndertowServer implements ServletServer {
                 .setClassLoader(UndertowServer.class.getClassLoader())
                 .setContextPath("/")
                 .setDeploymentName("test")
+                // Else a filter that can't start is only found out by the first request.
+                .setEagerFilterInit(true)
                 .setTempDir(new File(System.getProperty("java.io.tmpdir")))
                 .addServletContainerInitializer(new ServletContainerInitializerInfo(
                         Initializer.class, new ImmediateInstanceFactory<>(new Initializer(app)), Set.of()));
+        if (app.executor() != null) {
+            info.setExecutor(app.executor());
+        }
         app.statusPages().forEach((status, location) -> info.addErrorPage(Servlets.errorPage(location, status)));
         app.exceptionPages()
                 .forEach((exception, location) -> info.addErrorPage(Servlets.errorPage(location, exception)));
@@ -38,6 +43,8 @@ final class UndertowServer implements ServletServer {
         server = Undertow.builder()
                 .addHttpListener(0, "127.0.0.1")
                 .setServerOption(UndertowOptions.ENABLE_HTTP2, true)
+                // Else it answers a body of more than 2 MiB itself, with 500, and no filter ever sees it.
+                .setServerOption(UndertowOptions.MAX_ENTITY_SIZE, -1L)
                 .setHandler(deployment.start())
                 .build();
         server.start();
