@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.idemkey.benchmarks.Comparison.Effort;
 import org.idemkey.benchmarks.Comparison.Result;
+import org.idemkey.testkafka.TestKafka;
 
 /** Measures, tells, and leaves a report; {@code benchmarks/run} starts it in the project's root. */
 public final class Benchmarks {
@@ -14,13 +15,16 @@ public final class Benchmarks {
     private static final int[] CONNECTIONS = {8, 32};
     private static final List<Long> SIZES = List.of(10_000L, 100_000L, 1_000_000L, 10_000_000L);
     private static final long EXPIRED = 1_500_000;
+    private static final int CONSUMED = 1_000;
+    private static final int RELAYED = 5_000;
+    private static final int MESSAGE_PAIRS = 7;
 
     private static final Effort QUICK = new Effort(Duration.ofMillis(300), Duration.ofMillis(200), 5);
     private static final Effort FULL = new Effort(Duration.ofSeconds(1), Duration.ofMillis(500), 15);
 
     private Benchmarks() {}
 
-    /** Takes {@code --quick} and {@code --json}; ends with status 2 for anything else. */
+    /** Takes {@code --quick} or {@code --messages}, and {@code --json}; ends with status 2 for anything else. */
     public static void main(String[] arguments) throws Exception {
         Options options;
         try {
@@ -34,6 +38,8 @@ public final class Benchmarks {
         try (Database database = Database.open()) {
             if (options.quick()) {
                 ratios(database, QUICK, output);
+            } else if (options.messages()) {
+                messages(database, output);
             } else {
                 full(database, output);
             }
@@ -52,11 +58,19 @@ public final class Benchmarks {
             output.expiry(expiry);
             report.add(expiry);
         }
+        messages(database, output).forEach(report::add);
         for (Growth.Point point : new Growth(database).run(SIZES, FULL)) {
             output.growth(point);
             report.add(point);
         }
         report.write(Path.of("docs"));
+    }
+
+    private static List<Messages.Result> messages(Database database, Output output) throws Exception {
+        List<Messages.Result> results =
+                new Messages(database, TestKafka.shared()).run(CONSUMED, RELAYED, MESSAGE_PAIRS);
+        results.forEach(output::messages);
+        return results;
     }
 
     private static void ratios(Database database, Effort effort, Output output) throws Exception {

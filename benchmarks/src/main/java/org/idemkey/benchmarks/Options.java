@@ -7,12 +7,13 @@ import java.util.Set;
 /**
  * What the command line asks for.
  *
- * @param quick ratios only, in less than a minute, and no report
+ * @param quick requests' ratios only, in less than a minute, and no report
+ * @param messages messages' ratios only, and no report
  * @param json a line of JSON for each figure on standard output, in place of a table
  */
-record Options(boolean quick, boolean json) {
+record Options(boolean quick, boolean messages, boolean json) {
 
-    private static final Set<String> KNOWN = Set.of("--quick", "--json");
+    private static final Set<String> KNOWN = Set.of("--quick", "--messages", "--json");
 
     /**
      * Reads the command line.
@@ -23,10 +24,14 @@ record Options(boolean quick, boolean json) {
         Set<String> given = new HashSet<>();
         for (String argument : arguments) {
             if (!KNOWN.contains(argument)) {
-                throw new IllegalArgumentException("unknown argument '" + argument + "' (known: --quick, --json)");
+                throw new IllegalArgumentException(
+                        "unknown argument '" + argument + "' (known: --quick, --messages, --json)");
             }
             given.add(argument);
         }
-        return new Options(given.contains("--quick"), given.contains("--json"));
+        if (given.contains("--quick") && given.contains("--messages")) {
+            throw new IllegalArgumentException("--quick and --messages exclude each other");
+        }
+        return new Options(given.contains("--quick"), given.contains("--messages"), given.contains("--json"));
     }
 }

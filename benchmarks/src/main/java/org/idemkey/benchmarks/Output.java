@@ -15,6 +15,8 @@ interface Output {
 
     void result(Comparison.Result result);
 
+    void messages(Messages.Result result);
+
     void piece(Pieces.Cost cost);
 
     void growth(Growth.Point point);
@@ -45,6 +47,18 @@ interface Output {
         @Override
         public void result(Comparison.Result result) {
             line(json -> ratio(json, result));
+        }
+
+        @Override
+        public void messages(Messages.Result result) {
+            line(json -> {
+                json.writeStringProperty("name", result.name());
+                number(json, "ratio", result.ratio());
+                number(json, "low", result.low());
+                number(json, "high", result.high());
+                number(json, "perSecond", result.perSecond());
+                number(json, "twinPerSecond", result.twinPerSecond());
+            });
         }
 
         @Override
@@ -126,6 +140,13 @@ interface Output {
                     r.p99Ratio(),
                     r.perSecond(),
                     r.twinPerSecond());
+        }
+
+        @Override
+        public void messages(Messages.Result r) {
+            line(
+                    "%-44s                 %5.2f (%.2f to %.2f)             %,8.0f to %,8.0f messages/s",
+                    r.name(), r.ratio(), r.low(), r.high(), r.perSecond(), r.twinPerSecond());
         }
 
         @Override

@@ -35,6 +35,15 @@ final class Report {
             %s
             ![Ratios](benchmarks/ratios.png)
 
+            ## Messages
+
+            One thread each. `consumer` is an idempotent consumer whose action is one insert, `plain-insert` that insert in
+            auto-commit mode. `relay` takes a full outbox to acknowledged and marked, `plain-producer` sends the same payloads
+            from memory, as fast as Kafka's idempotent producer can, on a single-node broker.
+
+            | subject/twin | ratio | lowest to highest | messages/s | twin's |
+            |---|---|---|---|---|
+            %s
             ## As the table grows
 
             First requests and replays in same-transaction mode, 8 connections, to the unprotected twin.
@@ -59,6 +68,7 @@ final class Report {
 
     private final String database;
     private final List<Comparison.Result> ratios = new ArrayList<>();
+    private final List<Messages.Result> messages = new ArrayList<>();
     private final List<Growth.Point> points = new ArrayList<>();
     private final List<Pieces.Cost> costs = new ArrayList<>();
     private Expiry.@Nullable Result expiry;
@@ -70,6 +80,10 @@ final class Report {
 
     void add(Comparison.Result result) {
         ratios.add(result);
+    }
+
+    void add(Messages.Result result) {
+        messages.add(result);
     }
 
     void add(Growth.Point point) {
@@ -101,6 +115,7 @@ final class Report {
                 Runtime.version().feature(),
                 database,
                 lines(ratios, Report::line),
+                lines(messages, Report::line),
                 lines(points, Report::line),
                 expiry == null ? "Not measured." : text(expiry),
                 lines(costs, Report::line));
@@ -123,6 +138,12 @@ final class Report {
                 r.p99Ratio(),
                 r.perSecond(),
                 r.twinPerSecond());
+    }
+
+    private static String line(Messages.Result r) {
+        return format(
+                "| %s | **%.2f** | %.2f to %.2f | %,.0f | %,.0f |",
+                r.name(), r.ratio(), r.low(), r.high(), r.perSecond(), r.twinPerSecond());
     }
 
     private static String line(Growth.Point p) {

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.idemkey.benchmarks.Comparison.Effort;
+import org.idemkey.testkafka.TestKafka;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -121,8 +122,17 @@ class BenchmarksTest {
     }
 
     @Test
+    void messagesAreComparedAndEachHasHappened() throws Exception {
+        assertThat(new Messages(database, TestKafka.shared()).run(10, 20, 1))
+                .extracting(Messages.Result::name)
+                .containsExactly("consumer/plain-insert", "relay/plain-producer");
+    }
+
+    @Test
     void unknownArgumentsAreRefused() {
-        assertThat(Options.parse("--json", "--quick")).isEqualTo(new Options(true, true));
+        assertThat(Options.parse("--json", "--quick")).isEqualTo(new Options(true, false, true));
+        assertThat(Options.parse("--messages")).isEqualTo(new Options(false, true, false));
+        assertThatThrownBy(() -> Options.parse("--messages", "--quick")).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> Options.parse("--fast"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'--fast'");
