@@ -91,6 +91,14 @@ final class ApiProblem extends RuntimeException {
         return new ApiProblem(422, "invalid-request", "Invalid request", detail, List.copyOf(errors), Map.of());
     }
 
+    static ApiProblem refundTooLarge(long left) {
+        return of(
+                422,
+                "refund-too-large",
+                "Refund too large",
+                "Of this payment, " + left + " in minor units is left to be refunded.");
+    }
+
     static ApiProblem gatewayFailed() {
         return of(502, "gateway-failed", "Payment gateway failed", "The payment gateway gave no valid answer.");
     }
@@ -112,10 +120,16 @@ final class ApiProblem extends RuntimeException {
                 : of(status, "internal-error", "Internal error", "The server failed. Its log knows why.");
     }
 
-    /** Sends it. */
-    void send(HttpServletResponse response) throws IOException {
-        response.setStatus(status);
-        headers.forEach(response::setHeader);
+    int status() {
+        return status;
+    }
+
+    Map<String, String> headers() {
+        return headers;
+    }
+
+    /** The problem document. */
+    ObjectNode document() {
         ObjectNode document = Json.object();
         document.put("type", type);
         document.put("title", title);
@@ -127,6 +141,13 @@ final class ApiProblem extends RuntimeException {
                 list.addObject().put("field", error.field()).put("detail", error.detail());
             }
         }
-        Json.send(response, "application/problem+json", document);
+        return document;
+    }
+
+    /** Sends it. */
+    void send(HttpServletResponse response) throws IOException {
+        response.setStatus(status);
+        headers.forEach(response::setHeader);
+        Json.send(response, "application/problem+json", document());
     }
 }

@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.DeserializationFeature;
@@ -43,15 +44,28 @@ final class Json {
      * @throws ApiProblem if it is something else
      */
     static JsonNode read(HttpServletRequest request) throws IOException {
-        String type = request.getContentType();
+        requireJson(request.getContentType());
+        return parse(request.getInputStream().readAllBytes());
+    }
+
+    /** Throws an {@link ApiProblem} unless a body's media type is JSON's. */
+    static void requireJson(@Nullable String type) {
         if (type == null
                 || !type.split(";", 2)[0].strip().toLowerCase(Locale.ROOT).equals("application/json")) {
             throw ApiProblem.notJson();
         }
+    }
+
+    /**
+     * Takes a JSON object from its bytes, not from characters: JSON is UTF-8 (RFC 8259 §8.1), whatever a charset
+     * parameter says.
+     *
+     * @throws ApiProblem if they are something else
+     */
+    static JsonNode parse(byte[] body) {
         JsonNode document;
         try {
-            // Bytes, not characters: JSON is UTF-8 (RFC 8259 §8.1), whatever a charset parameter says.
-            document = MAPPER.readTree(request.getInputStream().readAllBytes());
+            document = MAPPER.readTree(body);
         } catch (JacksonException e) {
             // Its message quotes the body.
             throw ApiProblem.malformed("The body is not valid JSON.");
@@ -72,9 +86,13 @@ final class Json {
         return TIME.format(instant);
     }
 
+    static byte[] bytes(JsonNode document) {
+        return MAPPER.writeValueAsBytes(document);
+    }
+
     /** Sends a document as the response's whole body. */
     static void send(HttpServletResponse response, String contentType, JsonNode document) throws IOException {
-        byte[] bytes = MAPPER.writeValueAsBytes(document);
+        byte[] bytes = bytes(document);
         response.setContentType(contentType);
         response.setContentLength(bytes.length);
         response.getOutputStream().write(bytes);

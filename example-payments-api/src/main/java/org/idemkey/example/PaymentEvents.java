@@ -13,11 +13,19 @@ final class PaymentEvents {
 
     static final String PAID = "PaymentSucceeded";
 
+    static final String REFUNDED = "PaymentRefunded";
+
     private PaymentEvents() {}
 
     /** A payment has been made. */
     static OutboxEvent paid(Payment payment) {
         return event(PAID, payment.id(), payment.merchant(), payment.reference(), payment.amount(), payment.currency());
+    }
+
+    /** A payment has been given back, or a part of it: to the balance that is an amount below zero. */
+    static OutboxEvent refunded(Payment payment, Refund refund) {
+        return event(
+                REFUNDED, payment.id(), payment.merchant(), payment.reference(), -refund.amount(), payment.currency());
     }
 
     private static OutboxEvent event(

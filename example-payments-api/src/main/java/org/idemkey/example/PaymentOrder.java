@@ -39,12 +39,8 @@ record PaymentOrder(long amount, String currency, String source, String referenc
     static PaymentOrder of(JsonNode document) {
         List<ApiProblem.FieldError> errors = new ArrayList<>();
         JsonNode amount = document.path("amount");
-        if (!amount.isIntegralNumber()
-                || !amount.canConvertToLong()
-                || amount.longValue() < 1
-                || amount.longValue() > MAX_AMOUNT) {
-            errors.add(
-                    new ApiProblem.FieldError("amount", "must be an integer in minor units, from 1 to " + MAX_AMOUNT));
+        if (!isAmount(amount)) {
+            errors.add(new ApiProblem.FieldError("amount", AMOUNT_RULE));
         }
         JsonNode currency = document.path("currency");
         if (!currency.isString() || !CURRENCIES.contains(currency.stringValue())) {
@@ -63,6 +59,16 @@ record PaymentOrder(long amount, String currency, String source, String referenc
         }
         return new PaymentOrder(
                 amount.longValue(), currency.stringValue(), source.stringValue(), reference.stringValue());
+    }
+
+    static final String AMOUNT_RULE = "must be an integer in minor units, from 1 to " + MAX_AMOUNT;
+
+    /** Whether a value can be an amount at all. */
+    static boolean isAmount(JsonNode value) {
+        return value.isIntegralNumber()
+                && value.canConvertToLong()
+                && value.longValue() >= 1
+                && value.longValue() <= MAX_AMOUNT;
     }
 
     static final String REFERENCE_RULE = "must have 1 to " + MAX_REFERENCE + " characters, and no control character";

@@ -75,6 +75,18 @@ final class PaymentStore {
         }
     }
 
+    /** A payment whose row stays locked until the transaction's end: whoever has it is alone with its refunds. */
+    static Optional<Payment> lock(Connection connection, String merchant, String id) throws SQLException {
+        try (PreparedStatement select = connection.prepareStatement(
+                "SELECT " + COLUMNS + " FROM payment WHERE merchant = ? AND id = ? FOR NO KEY UPDATE")) {
+            select.setString(1, merchant);
+            select.setString(2, id);
+            try (ResultSet row = select.executeQuery()) {
+                return row.next() ? Optional.of(payment(row)) : Optional.empty();
+            }
+        }
+    }
+
     Optional<Payment> find(String merchant, String id) throws SQLException {
         List<Payment> found = select("id = ?", merchant, id);
         return found.isEmpty() ? Optional.empty() : Optional.of(found.get(0));

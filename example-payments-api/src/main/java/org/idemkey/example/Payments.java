@@ -51,7 +51,8 @@ final class Payments {
         }
         if (outcome instanceof Charged charged) {
             // A new id for each attempt: it is the key's claim that keeps a second payment out, and nothing else.
-            return store.add("pay_" + UUID.randomUUID(), merchant, order, charged.chargeId(), stillOurs(context));
+            Condition condition = context != null && ownTransaction ? stillOurs(context) : Condition.NONE;
+            return store.add("pay_" + UUID.randomUUID(), merchant, order, charged.chargeId(), condition);
         } else if (outcome instanceof Declined declined) {
             throw ApiProblem.declined(declined.reason());
         }
@@ -59,13 +60,10 @@ final class Payments {
     }
 
     /**
-     * Where the payment has a transaction of its own, that holds only while the claim does, and tells of it: whoever
-     * finds the claim lapsed then knows that the payment is there.
+     * For a transaction of the handler's own: it holds only while the claim does, and tells of itself, so that whoever
+     * finds the claim lapsed knows that the effect is there.
      */
-    private Condition stillOurs(@Nullable IdempotencyContext context) {
-        if (context == null || !ownTransaction) {
-            return Condition.NONE;
-        }
+    static Condition stillOurs(IdempotencyContext context) {
         return connection -> {
             try {
                 context.lease().confirm(connection);

@@ -120,11 +120,17 @@ public final class PaymentsApi implements AutoCloseable {
         Protection protection = Protection.of(settings.mode(), settings.terms(), pool, relay::wake, resources);
         Payments payments = new Payments(
                 new PaymentStore(protection.dataSource()), gateways.apply(books), protection.ownTransactions());
+        Refunds refunds = new Refunds(new RefundStore(protection.dataSource()), protection.ownTransactions());
         try {
             HttpServer http = resources.add(new HttpServer(
                     settings.port(),
                     context -> register(
-                            context, protection, payments, new LedgerResource(ledger), new HealthResource(pool))));
+                            context,
+                            protection,
+                            payments,
+                            refunds,
+                            new LedgerResource(ledger),
+                            new HealthResource(pool))));
             http.start();
             return new PaymentsApi(resources, pool, http);
         } catch (IOException | LifecycleException e) {
@@ -137,11 +143,12 @@ public final class PaymentsApi implements AutoCloseable {
             ServletContext context,
             Protection protection,
             Payments payments,
+            Refunds refunds,
             LedgerResource ledger,
             HealthResource health) {
         EnumSet<DispatcherType> requests = EnumSet.of(DispatcherType.REQUEST);
         context.addFilter("merchants", new MerchantFilter())
-                .addMappingForUrlPatterns(requests, true, "/payments/*", "/ledger/*");
+                .addMappingForUrlPatterns(requests, true, "/payments/*", "/refunds/*", "/ledger/*");
         Idempotency engine = protection.engine();
         if (engine != null) {
             context.addFilter("idempotency", new IdempotencyFilter(engine))
@@ -149,6 +156,8 @@ public final class PaymentsApi implements AutoCloseable {
         }
         context.addServlet("payments", new Endpoint(new PaymentsResource(payments)))
                 .addMapping("/payments/*");
+        // Protected by its annotation, and by the same engine: no filter stands before it.
+        context.addServlet("refunds", RefundsServlet.of(engine, refunds)).addMapping("/refunds/*");
         context.addServlet("ledger", new Endpoint(ledger)).addMapping("/ledger/*");
         context.addServlet("health", new Endpoint(health)).addMapping("/health");
         context.addServlet("nothing", new Endpoint((request, response) -> {

@@ -24,6 +24,14 @@ CREATE TABLE IF NOT EXISTS ledger_entry (
 );
 CREATE INDEX IF NOT EXISTS ledger_entry_merchant_reference ON ledger_entry (merchant, reference);
 
+CREATE TABLE IF NOT EXISTS refund (
+    id          text        PRIMARY KEY,
+    payment_id  text        NOT NULL REFERENCES payment (id),
+    amount      bigint      NOT NULL CHECK (amount > 0),
+    created_at  timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS refund_payment ON refund (payment_id);
+
 -- The books of the simulated gateway. A real one's would be out of our reach.
 CREATE TABLE IF NOT EXISTS gateway_charge (
     charge_key  text        PRIMARY KEY,
