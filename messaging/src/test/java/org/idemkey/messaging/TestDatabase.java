@@ -12,10 +12,12 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -26,6 +28,11 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * {@code DATABASE_USER} and {@code DATABASE_PASSWORD} name, else an embedded one.
  */
 final class TestDatabase implements BeforeAllCallback, AfterAllCallback {
+
+    static {
+        // Patience costs nothing where all is well, and a busy machine needs it.
+        Awaitility.setDefaultTimeout(Duration.ofMinutes(1));
+    }
 
     private final String name =
             "idemkey_messaging_" + UUID.randomUUID().toString().replace('-', '_');
