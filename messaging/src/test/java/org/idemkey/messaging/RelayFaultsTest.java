@@ -26,6 +26,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.idemkey.messaging.IdempotentConsumer.Outcome;
 import org.idemkey.testkafka.ChildProcess;
 import org.idemkey.testkafka.TestKafka;
@@ -218,8 +219,9 @@ class RelayFaultsTest {
                 connection.commit();
                 try {
                     consumer.commitSync();
-                } catch (CommitFailedException e) {
-                    // Somebody else got the partitions meanwhile, and will get these messages again.
+                } catch (CommitFailedException | TimeoutException e) {
+                    // Somebody else got the partitions meanwhile, and will get these messages again; or the broker is
+                    // away for long.
                 }
             }
         }
