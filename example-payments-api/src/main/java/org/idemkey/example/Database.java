@@ -43,7 +43,7 @@ final class Database {
     private static final String READ_ONLY = "25006";
 
     /** "Transaction resolution unknown". A second try could be one too many, so it is no mere outage. */
-    static final String COMMIT_UNKNOWN = "08007";
+    private static final String COMMIT_UNKNOWN = "08007";
 
     /** Two instances that start at once on one database create the tables one after the other: "payments" in ASCII. */
     private static final long SCHEMA_LOCK = 0x7061796d656e7473L;
@@ -114,6 +114,20 @@ final class Database {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Commits.
+     *
+     * @param what was written, for the message
+     * @throws SQLException with SQLSTATE 08007 if nobody knows whether it is committed
+     */
+    static void commit(Connection connection, String what) throws SQLException {
+        try {
+            connection.commit();
+        } catch (SQLException e) {
+            throw new SQLException("the commit of a " + what + " got no answer", COMMIT_UNKNOWN, e);
         }
     }
 

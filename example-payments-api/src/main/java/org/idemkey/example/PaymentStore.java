@@ -46,11 +46,7 @@ final class PaymentStore {
             condition.require(connection);
             Payment payment = insert(connection, id, merchant, order, chargeId);
             Outbox.append(connection, PaymentEvents.paid(payment));
-            try {
-                connection.commit();
-            } catch (SQLException e) {
-                throw new SQLException("the commit of a payment got no answer", Database.COMMIT_UNKNOWN, e);
-            }
+            Database.commit(connection, "payment");
             return payment;
         }
     }

@@ -45,11 +45,7 @@ final class RefundStore {
             }
             Refund refund = insert(connection, id, order.amount(), payment);
             Outbox.append(connection, PaymentEvents.refunded(payment, refund));
-            try {
-                connection.commit();
-            } catch (SQLException e) {
-                throw new SQLException("the commit of a refund got no answer", Database.COMMIT_UNKNOWN, e);
-            }
+            Database.commit(connection, "refund");
             return refund;
         }
     }
