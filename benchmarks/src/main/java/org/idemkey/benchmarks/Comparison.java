@@ -88,7 +88,8 @@ record Comparison(String name, Traffic subject, Traffic twin) {
         return pairs.stream().mapToDouble(value).sorted().toArray();
     }
 
-    private static double median(double[] sorted) {
+    /** Of values in ascending order, one at least. */
+    static double median(double[] sorted) {
         int half = sorted.length / 2;
         return sorted.length % 2 == 1
                 ? sorted[half]

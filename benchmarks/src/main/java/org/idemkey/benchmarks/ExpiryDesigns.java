@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Three ways to find what has expired, compared: an index of each kind, and partitions that are dropped whole. Not part of
- * {@code benchmarks/run}: it has led to a decision ({@code docs/adr}), and is kept so that it can be repeated.
+ * {@code benchmarks/run}: a decision between them is made once, and hasn't been made by these figures yet.
  *
  * <p>Each design lives through its retention and three turnovers, with a retention of seconds instead of a day, and
  * autovacuum looking as often in proportion. Clients claim and complete all the time, in two commits; from the first

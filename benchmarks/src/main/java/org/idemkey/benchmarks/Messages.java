@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -60,17 +61,19 @@ final class Messages {
     record Result(String name, double ratio, double low, double high, double perSecond, double twinPerSecond) {
 
         private static Result of(String name, double[] subject, double[] twin) {
-            double[] ratios = new double[subject.length];
-            Arrays.setAll(ratios, i -> subject[i] / twin[i]);
-            Arrays.sort(ratios);
+            double[] ratios = IntStream.range(0, subject.length)
+                    .mapToDouble(i -> subject[i] / twin[i])
+                    .sorted()
+                    .toArray();
+            Arrays.sort(subject);
+            Arrays.sort(twin);
             return new Result(
-                    name, median(ratios), ratios[0], ratios[ratios.length - 1], median(subject), median(twin));
-        }
-
-        private static double median(double[] values) {
-            double[] sorted = values.clone();
-            Arrays.sort(sorted);
-            return sorted[sorted.length / 2];
+                    name,
+                    Comparison.median(ratios),
+                    ratios[0],
+                    ratios[ratios.length - 1],
+                    Comparison.median(subject),
+                    Comparison.median(twin));
         }
     }
 
@@ -81,7 +84,7 @@ final class Messages {
     }
 
     /**
-     * Runs both comparisons, in pairs of rounds; the number of pairs is odd.
+     * Runs both comparisons, in pairs of rounds.
      *
      * @param consumed messages in a round, each of which takes a commit
      * @param relayed events in a round, which share commits
