@@ -2,8 +2,12 @@
 package org.idemkey.servlet;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
+import jakarta.servlet.ServletContext;
 import jakarta.servlet.http.Part;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.Charset;
@@ -15,6 +19,7 @@ import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import org.idemkey.MediaType;
 import org.idemkey.MultipartBody;
@@ -37,35 +42,70 @@ final class BodyPart implements Part {
     }
 
     /**
-     * All parts of a body.
+     * All parts of a body, as the container would have made them of it.
      *
-     * @param charset of names, and of texts that don't tell their own
-     * @param directory what relative file names are relative to
+     * @param ofRequest the encoding that the request tells, if it does
      * @throws IOException if the body isn't well-formed
      */
-    static List<Part> all(RequestBody body, String contentType, Charset charset, Path directory) throws IOException {
+    static List<Part> all(
+            RequestBody body, @Nullable String contentType, ServletContext context, @Nullable Charset ofRequest)
+            throws IOException {
         MultipartBody multipart = MultipartBody.parse(body, contentType)
                 .orElseThrow(() -> new IOException("the multipart body is not well-formed"));
+        Charset charset = Container.partFieldEncoding(context, ofRequest);
+        Path directory = tempDirectory(context);
         List<Part> parts = new ArrayList<>();
         for (MultipartBody.Part each : multipart.parts()) {
-            parts.add(new BodyPart(each, charset, directory));
+            BodyPart part = new BodyPart(each, charset, directory);
+            String name = part.getName();
+            if (Container.keepsNamelessParts(context) || (name != null && !name.isEmpty())) {
+                parts.add(part);
+            }
         }
         return parts;
     }
 
+    private static Path tempDirectory(ServletContext context) {
+        return context.getAttribute(ServletContext.TEMPDIR) instanceof File directory
+                ? directory.toPath()
+                : Path.of(System.getProperty("java.io.tmpdir"));
+    }
+
+    /**
+     * Adds the values of fields, which have names, to a form.
+     *
+     * @param charset of those that don't tell their own
+     */
+    static void addFields(List<BodyPart> fields, FormParameters form, ServletContext context, Charset charset)
+            throws IOException {
+        Charset ofForm = charset;
+        for (BodyPart field : fields) {
+            if (requireNonNull(field.getName()).equals(Container.encodingField(context))) {
+                ofForm = Charset.forName(field.text(UTF_8));
+            }
+        }
+        for (BodyPart field : fields) {
+            Charset own = Container.partsTellTheirEncoding(context)
+                    ? field.ownCharset().orElse(ofForm)
+                    : ofForm;
+            form.add(requireNonNull(field.getName()), field.text(own));
+        }
+    }
+
     /** The content as text. */
-    String text() throws IOException {
-        Charset own = charset;
+    private String text(Charset encoding) throws IOException {
+        try (InputStream in = getInputStream()) {
+            return new String(in.readAllBytes(), encoding);
+        }
+    }
+
+    /** The encoding that its own media type tells. */
+    private Optional<Charset> ownCharset() {
         try {
-            own = MediaType.parse(getContentType())
-                    .parameter("charset")
-                    .map(Charset::forName)
-                    .orElse(charset);
+            return MediaType.parse(getContentType()).parameter("charset").map(Charset::forName);
         } catch (IllegalArgumentException e) {
             // An encoding that nobody knows is as good as none.
-        }
-        try (InputStream in = getInputStream()) {
-            return new String(in.readAllBytes(), own);
+            return Optional.empty();
         }
     }
 

@@ -6,7 +6,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import jakarta.servlet.AsyncContext;
-import jakarta.servlet.ServletContext;
 import jakarta.servlet.ServletException;
 import jakarta.servlet.ServletInputStream;
 import jakarta.servlet.ServletResponse;
@@ -14,14 +13,12 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import jakarta.servlet.http.Part;
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.io.UnsupportedEncodingException;
 import java.nio.charset.Charset;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -31,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import org.idemkey.MediaType;
 import org.idemkey.RequestBody;
+import org.idemkey.servlet.FormParameters.BrokenFormException;
 import org.jspecify.annotations.Nullable;
 
 /** A request whose body was read before its handler came: the handler reads it again, in any way that servlets know. */
@@ -41,6 +39,7 @@ class BufferedRequest extends HttpServletRequestWrapper {
     private @Nullable String encoding;
     private @Nullable BodyStream stream;
     private @Nullable BufferedReader reader;
+    private @Nullable Map<String, String[]> queryOnly;
     private @Nullable FormParameters form;
     private @Nullable List<Part> parts;
 
@@ -74,11 +73,16 @@ class BufferedRequest extends HttpServletRequestWrapper {
     }
 
     private Charset charset(Charset otherwise) throws UnsupportedEncodingException {
+        Charset told = requestCharset();
+        return told == null ? otherwise : told;
+    }
+
+    private @Nullable Charset requestCharset() throws UnsupportedEncodingException {
         String name = getCharacterEncoding();
         if (name == null) {
             name = getServletContext().getRequestCharacterEncoding();
         }
-        return name == null ? otherwise : charset(name);
+        return name == null ? null : charset(name);
     }
 
     private static Charset charset(String name) throws UnsupportedEncodingException {
@@ -114,6 +118,34 @@ class BufferedRequest extends HttpServletRequestWrapper {
     // They
     // are asked for each time, since a forward may bring more of them (Servlet 6.1 §9.1.1).
 
+    private Map<String, String[]> outerParameters() {
+        if (queryOnly == null) {
+            try {
+                return super.getParameterMap();
+            } catch (RuntimeException e) {
+                if (!Container.missesBody(e)) {
+                    throw e;
+                }
+                // Before it tells its query's parameters it wants the parts, each time. So the query is read here.
+                queryOnly = queryParameters(e);
+            }
+        }
+        return queryOnly;
+    }
+
+    private Map<String, String[]> queryParameters(RuntimeException otherwise) {
+        FormParameters query = new FormParameters();
+        String text = getQueryString();
+        try {
+            query.addForm((text == null ? "" : text).getBytes(ISO_8859_1), UTF_8, true);
+        } catch (BrokenFormException e) {
+            throw otherwise;
+        }
+        Map<String, String[]> parameters = new LinkedHashMap<>();
+        query.names().forEach(name -> parameters.put(name, query.of(name).toArray(new String[0])));
+        return parameters;
+    }
+
     @Override
     public @Nullable String getParameter(String name) {
         String[] values = getParameterValues(name);
@@ -122,16 +154,19 @@ class BufferedRequest extends HttpServletRequestWrapper {
 
     @Override
     public String @Nullable [] getParameterValues(String name) {
-        String[] ofQuery = super.getParameterValues(name);
-        List<String> ofForm = form().of(name);
-        if (ofForm.isEmpty()) {
-            return ofQuery;
+        return all(name, outerParameters().get(name));
+    }
+
+    private String @Nullable [] all(String name, String @Nullable [] outer) {
+        List<String> inner = form().of(name);
+        if (inner.isEmpty()) {
+            return outer;
         }
         List<String> all = new ArrayList<>();
-        if (ofQuery != null) {
-            Collections.addAll(all, ofQuery);
+        if (outer != null) {
+            Collections.addAll(all, outer);
         }
-        all.addAll(ofForm);
+        all.addAll(inner);
         return all.toArray(new String[0]);
     }
 
@@ -142,9 +177,9 @@ class BufferedRequest extends HttpServletRequestWrapper {
 
     @Override
     public Map<String, String[]> getParameterMap() {
-        Map<String, String[]> all = new LinkedHashMap<>(super.getParameterMap());
+        Map<String, String[]> all = new LinkedHashMap<>(outerParameters());
         for (String name : form().names()) {
-            all.put(name, requireNonNull(getParameterValues(name)));
+            all.put(name, requireNonNull(all(name, all.get(name))));
         }
         return Collections.unmodifiableMap(all);
     }
@@ -152,7 +187,7 @@ class BufferedRequest extends HttpServletRequestWrapper {
     private FormParameters form() {
         if (form == null) {
             form = new FormParameters();
-            String type = MediaType.parse(getContentType()).name();
+            String type = MediaType.parse(Container.contentType(this)).name();
             try {
                 if (body.length() > 0 && type.equals(FormParameters.MEDIA_TYPE)) {
                     addForm(form);
@@ -175,17 +210,17 @@ class BufferedRequest extends HttpServletRequestWrapper {
 
     /** A part without a file's name is a parameter too, where the servlet takes parts (Servlet 6.1 §3.2). */
     private void addParts(FormParameters target) throws IOException {
-        Collection<Part> all;
+        List<BodyPart> fields = new ArrayList<>();
         try {
-            all = getParts();
+            for (Part part : getParts()) {
+                if (part instanceof BodyPart field && field.getName() != null && field.getSubmittedFileName() == null) {
+                    fields.add(field);
+                }
+            }
         } catch (IllegalStateException | ServletException e) {
             return;
         }
-        for (Part part : all) {
-            if (part instanceof BodyPart field && field.getName() != null && field.getSubmittedFileName() == null) {
-                target.add(field.getName(), field.text());
-            }
-        }
+        BodyPart.addFields(fields, target, getServletContext(), charset(Container.formEncoding(getServletContext())));
     }
 
     // Parts. The container's have gone with the body; whether the servlet takes any is still its affair.
@@ -193,11 +228,12 @@ class BufferedRequest extends HttpServletRequestWrapper {
     @Override
     public Collection<Part> getParts() throws IOException, ServletException {
         if (parts == null) {
-            if (body.length() == 0 || !MediaType.parse(getContentType()).name().equals(BodyPart.MEDIA_TYPE)) {
+            String type = Container.contentType(this);
+            if (body.length() == 0 || !MediaType.parse(type).name().equals(BodyPart.MEDIA_TYPE)) {
                 return super.getParts();
             }
             requireConfiguration();
-            parts = BodyPart.all(body, getContentType(), charset(UTF_8), tempDirectory());
+            parts = BodyPart.all(body, type, getServletContext(), requestCharset());
         }
         return Collections.unmodifiableList(parts);
     }
@@ -206,13 +242,16 @@ class BufferedRequest extends HttpServletRequestWrapper {
         try {
             super.getParts();
         } catch (IOException | ServletException | RuntimeException e) {
+            if (Container.missesBody(e)) {
+                return;
+            }
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
                 if (cause instanceof IllegalStateException refused) {
                     // The servlet takes no parts, or none of this size.
                     throw refused;
                 }
             }
-            // It does take them, but the container finds nothing to parse any more.
+            // It does take them, and the container says in some other way that there is nothing to parse any more.
         }
     }
 
@@ -224,12 +263,6 @@ class BufferedRequest extends HttpServletRequestWrapper {
             }
         }
         return null;
-    }
-
-    private Path tempDirectory() {
-        return getServletContext().getAttribute(ServletContext.TEMPDIR) instanceof File directory
-                ? directory.toPath()
-                : Path.of(System.getProperty("java.io.tmpdir"));
     }
 
     /** Without arguments too the handler keeps this request; the container's own has no body any more. */

@@ -70,7 +70,7 @@ final class IncomingRequest implements ProtectedRequest, AutoCloseable {
 
     @Override
     public @Nullable String contentType() {
-        String type = request.getContentType();
+        String type = Container.contentType(request);
         // Where the container has parsed the parts, their boundary is gone from the body, and so it is from here.
         return parts == null || type == null ? type : MediaType.parse(type).without("boundary");
     }
@@ -96,7 +96,7 @@ final class IncomingRequest implements ProtectedRequest, AutoCloseable {
         body = read;
         if (read.length() == 0 && declared != 0) {
             // Some layer before us may have asked for a parameter or a part: then the container has read the body.
-            String type = MediaType.parse(request.getContentType()).name();
+            String type = MediaType.parse(Container.contentType(request)).name();
             if (type.equals(FormParameters.MEDIA_TYPE)) {
                 return parsedForm(limits);
             } else if (type.equals(BodyPart.MEDIA_TYPE)) {

@@ -279,7 +279,7 @@ class AsyncTest extends ServletTest {
         serve((request, response) -> {
             response.setHeader("X-Before", "1");
             write(response, "never sent");
-            request.startAsync().setTimeout(10);
+            request.startAsync().setTimeout(TIME_OUT);
         });
         RawResponse first = replayed500();
         assertThat(first.text()).doesNotContain("never sent");
@@ -303,7 +303,7 @@ class AsyncTest extends ServletTest {
     void aListenersAnswerToATimeOutIsKeptWhateverItsStatus() throws Exception {
         serve((request, response) -> {
             AsyncContext async = request.startAsync();
-            async.setTimeout(10);
+            async.setTimeout(TIME_OUT);
             async.addListener(new Answering(503));
         });
         RawResponse first = replayed();

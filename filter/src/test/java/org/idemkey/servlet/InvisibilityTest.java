@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import jakarta.servlet.MultipartConfigElement;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
@@ -24,8 +25,10 @@ class InvisibilityTest extends ServletTest {
     void serveBoth() throws Exception {
         start(new WebApp()
                 .filter("/filtered/*", filter())
-                .servlet("/filtered/*", InvisibilityTest::tell)
-                .servlet("/plain/*", InvisibilityTest::tell));
+                .multipartServlet("/filtered/*", new MultipartConfigElement(""), InvisibilityTest::tell)
+                .multipartServlet("/plain/*", new MultipartConfigElement(""), InvisibilityTest::tell)
+                .filter("/partless/filtered/*", filter())
+                .servlet("/partless/*", InvisibilityTest::tell));
     }
 
     private static void tell(HttpServletRequest request, HttpServletResponse response) throws IOException {
@@ -47,9 +50,14 @@ class InvisibilityTest extends ServletTest {
     }
 
     private void assertSame(String type, String body, String... fields) throws IOException {
+        assertSameAt("", type, body, fields);
+    }
+
+    private void assertSameAt(String path, String type, String body, String... fields) throws IOException {
         byte[] bytes = body.getBytes(ISO_8859_1);
-        RawResponse plain = send("POST", "/plain/x?q=1&a=%C3%A9", newKey(), type, bytes, fields);
-        RawResponse filtered = send("POST", "/filtered/x?q=1&a=%C3%A9", newKey(), type, bytes, fields);
+        String query = "/x?q=1&a=%C3%A9&note=zero+%2B";
+        RawResponse plain = send("POST", path + "/plain" + query, newKey(), type, bytes, fields);
+        RawResponse filtered = send("POST", path + "/filtered" + query, newKey(), type, bytes, fields);
         assertThat(filtered.status()).isEqualTo(plain.status());
         if (plain.status() == 200) {
             assertThat(filtered.text()).isEqualTo(plain.text());
@@ -83,6 +91,27 @@ class InvisibilityTest extends ServletTest {
     void brokenForms(String body) throws IOException {
         assertSame(FORM, body);
         assertSame(FORM + ";charset=UTF-8", body);
+    }
+
+    /** The fields of it are parameters, where the servlet takes parts. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Content-Disposition: form-data; name=\"note\"\r\n\r\nc\u00c3\u00a9",
+                "Content-Disposition: form-data; name=\"c\u00c3\u00a9\"\r\n\r\n1",
+                "Content-Disposition: form-data; name=\"a\"\r\nContent-Type: text/plain;charset=ISO-8859-1\r\n\r\n\u00e9",
+                "Content-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\ncontent",
+                "Content-Disposition: form-data; name=\"\"\r\n\r\nnameless",
+                "Content-Disposition: form-data; name=\"empty\"\r\n\r\n",
+                "Content-Disposition: form-data; name=\"_charset_\"\r\n\r\nISO-8859-1\r\n--B\r\n"
+                        + "Content-Disposition: form-data; name=\"b\"\r\n\r\n\u00e9"
+            })
+    void multipartForms(String part) throws IOException {
+        String body = "--B\r\n" + part + "\r\n--B--\r\n";
+        assertSame("multipart/form-data; boundary=B", body);
+        assertSame("multipart/form-data; boundary=B", body, "X-Set: UTF-8");
+        assertSame("multipart/form-data; boundary=B; charset=ISO-8859-1", body);
+        assertSameAt("/partless", "multipart/form-data; boundary=B", body);
     }
 
     @ParameterizedTest

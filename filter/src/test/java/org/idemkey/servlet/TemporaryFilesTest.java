@@ -83,7 +83,7 @@ class TemporaryFilesTest extends ServletTest {
 
     @Test
     void afterATimeOut() throws Exception {
-        serve((request, response) -> request.startAsync().setTimeout(10));
+        serve((request, response) -> request.startAsync().setTimeout(TIME_OUT));
         assertThat(post(LARGE).status()).isEqualTo(500);
     }
 
