@@ -28,12 +28,12 @@ class EmbeddedDatabaseTest {
                 Connection connection = connect(database)) {
             connection.createStatement().execute("CREATE TABLE IF NOT EXISTS survivor (n int)");
             connection.createStatement().execute("INSERT INTO survivor VALUES (1)");
-            before = TestDatabase.count(database.address(), "SELECT count(*) FROM survivor");
+            before = TestDatabase.at(database.address()).count("SELECT count(*) FROM survivor");
         }
     }
 
     private static Connection connect(EmbeddedDatabase database) throws SQLException {
-        return TestDatabase.connect(database.address());
+        return TestDatabase.at(database.address()).connect();
     }
 
     private static Path cluster() throws IOException {
@@ -42,7 +42,7 @@ class EmbeddedDatabaseTest {
 
     private void assertThatItStartsWithAllData() throws Exception {
         try (EmbeddedDatabase database = EmbeddedDatabase.start(home)) {
-            assertThat(TestDatabase.count(database.address(), "SELECT count(*) FROM survivor"))
+            assertThat(TestDatabase.at(database.address()).count("SELECT count(*) FROM survivor"))
                     .isEqualTo(before);
         }
     }
@@ -57,9 +57,9 @@ class EmbeddedDatabaseTest {
     void commitsReachTheDisk() throws Exception {
         try (EmbeddedDatabase database = EmbeddedDatabase.start(home)) {
             assertThat(
-                            TestDatabase.count(
-                                    database.address(),
-                                    "SELECT count(*) FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND setting = 'on'"))
+                            TestDatabase.at(database.address())
+                                    .count(
+                                            "SELECT count(*) FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit') AND setting = 'on'"))
                     .isEqualTo(2);
         }
     }
@@ -71,7 +71,7 @@ class EmbeddedDatabaseTest {
                     .isInstanceOf(StartupException.class)
                     .hasMessage("DATA_DIR " + home.toRealPath() + " is in use by another payments-api");
 
-            assertThat(TestDatabase.count(first.address(), "SELECT count(*) FROM survivor"))
+            assertThat(TestDatabase.at(first.address()).count("SELECT count(*) FROM survivor"))
                     .isEqualTo(before);
         }
     }
@@ -132,7 +132,7 @@ class EmbeddedDatabaseTest {
         Files.writeString(half.resolve("postgresql.conf"), "");
 
         try (EmbeddedDatabase database = EmbeddedDatabase.start(fresh)) {
-            assertThat(TestDatabase.count(database.address(), "SELECT 1")).isEqualTo(1);
+            assertThat(TestDatabase.at(database.address()).count("SELECT 1")).isEqualTo(1);
         }
         assertThat(half).doesNotExist();
     }

@@ -45,7 +45,7 @@ class OutageTest {
     }
 
     private static long payments(String reference) {
-        return TestDatabase.count(server.address(), "SELECT count(*) FROM payment WHERE reference = ?", reference);
+        return TestDatabase.at(server.address()).count("SELECT count(*) FROM payment WHERE reference = ?", reference);
     }
 
     private static ConditionFactory await() {
@@ -111,7 +111,7 @@ class OutageTest {
     }
 
     private static void makeReadOnly(String onOrOff) throws SQLException {
-        try (Connection connection = TestDatabase.connect(server.address());
+        try (Connection connection = TestDatabase.at(server.address()).connect();
                 Statement statement = connection.createStatement()) {
             statement.execute("SET default_transaction_read_only = off");
             statement.execute("ALTER DATABASE postgres SET default_transaction_read_only = " + onOrOff);

@@ -170,7 +170,7 @@ class RestartTest {
     }
 
     private static long charges(String reference) throws IOException {
-        return TestDatabase.count(database(), "SELECT count(*) FROM gateway_charge WHERE reference = ?", reference);
+        return TestDatabase.at(database()).count("SELECT count(*) FROM gateway_charge WHERE reference = ?", reference);
     }
 
     /** The gateway has charged, so the handler is in the middle of its work. */
@@ -251,7 +251,8 @@ class RestartTest {
     }
 
     private static void lapse(String key) throws IOException {
-        assertThat(TestDatabase.update(database(), "UPDATE idempotency_key SET lease_until = now() WHERE key = ?", key))
+        assertThat(TestDatabase.at(database())
+                        .update("UPDATE idempotency_key SET lease_until = now() WHERE key = ?", key))
                 .isEqualTo(1);
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 import static org.idemkey.postgres.Calls.answer;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.io.IOException;
 import java.sql.Connection;
@@ -337,8 +338,10 @@ class PostgresJoinedLeaseStoreTest {
 
     @Test
     void aPoolThatHasNothingLeftForTheCompletionFreesTheKey() throws Exception {
-        HikariDataSource small = DATABASE.pool(1);
-        small.setConnectionTimeout(250);
+        // Set before the pool starts: a later change counts only from its next half-minute on.
+        HikariConfig impatient = new HikariConfig();
+        impatient.setConnectionTimeout(250);
+        HikariDataSource small = DATABASE.pool(1, impatient);
         PostgresJoinedLeaseStore other = PostgresJoinedLeaseStore.builder(small)
                 .timeout(Duration.ofMillis(300))
                 .build();
