@@ -12,6 +12,7 @@ import org.idemkey.jaxrs.scenarios.Difference;
 import org.idemkey.jaxrs.scenarios.JaxRsHttpContract;
 import org.idemkey.jaxrs.scenarios.RestServer;
 import org.idemkey.jaxrs.scenarios.ServletScenarios;
+import org.idemkey.jaxrs.scenarios.SharedTransactionScenarios;
 import org.idemkey.jaxrs.scenarios.TomcatServer;
 import org.junit.jupiter.api.Nested;
 
@@ -40,6 +41,14 @@ class Cxf41Test {
         @Override
         protected RestServer start(Application application, List<Filter> filters) throws Exception {
             return serve(application, filters);
+        }
+    }
+
+    @Nested
+    class Transactions extends SharedTransactionScenarios {
+        @Override
+        protected RestServer start(Application application) throws Exception {
+            return serve(application, List.of());
         }
     }
 

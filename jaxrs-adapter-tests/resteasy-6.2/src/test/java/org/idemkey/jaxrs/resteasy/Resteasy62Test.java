@@ -13,6 +13,7 @@ import org.idemkey.jaxrs.scenarios.Difference;
 import org.idemkey.jaxrs.scenarios.JaxRsHttpContract;
 import org.idemkey.jaxrs.scenarios.RestServer;
 import org.idemkey.jaxrs.scenarios.ServletScenarios;
+import org.idemkey.jaxrs.scenarios.SharedTransactionScenarios;
 import org.idemkey.jaxrs.scenarios.TomcatServer;
 import org.jboss.resteasy.core.ResteasyDeploymentImpl;
 import org.jboss.resteasy.plugins.server.servlet.HttpServlet30Dispatcher;
@@ -44,6 +45,14 @@ class Resteasy62Test {
         @Override
         protected RestServer start(Application application, List<Filter> filters) throws Exception {
             return serve(application, filters);
+        }
+    }
+
+    @Nested
+    class Transactions extends SharedTransactionScenarios {
+        @Override
+        protected RestServer start(Application application) throws Exception {
+            return serve(application, List.of());
         }
     }
 
