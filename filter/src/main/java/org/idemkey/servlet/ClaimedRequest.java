@@ -48,6 +48,14 @@ final class ClaimedRequest extends BufferedRequest {
         return dispatcher == null ? null : new HeldDispatcher(dispatcher, this);
     }
 
+    boolean isResponse(ServletResponse other) {
+        return other == response;
+    }
+
+    void setForwarding(boolean isForwarding) {
+        response.setForwarding(isForwarding);
+    }
+
     void includeBegins() {
         includes.incrementAndGet();
     }

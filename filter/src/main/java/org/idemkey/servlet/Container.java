@@ -99,15 +99,27 @@ final class Container {
     }
 
     /**
-     * What our response shows as the one that it wraps. Tomcat looks through all wrappers for its own after a forward,
-     * and lets nothing pass any more (11; 10.1 if it is told to): what is held back would be lost. It must not find it.
+     * Whether the language of {@code setLocale} is kept apart from the header fields, replaces them when they are sent
+     * with a body, and is left out without one. Elsewhere it is a field like any other.
      */
-    static HttpServletResponse shown(HttpServletResponse response) {
+    static boolean keepsLocaleApart(HttpServletResponse response) {
+        return isTomcat(response);
+    }
+
+    private static boolean isTomcat(ServletResponse response) {
         ServletResponse innermost = response;
         while (innermost instanceof ServletResponseWrapper wrapper) {
             innermost = wrapper.getResponse();
         }
-        if (!innermost.getClass().getName().startsWith("org.apache.catalina.")) {
+        return innermost.getClass().getName().startsWith("org.apache.catalina.");
+    }
+
+    /**
+     * What our response shows as the one that it wraps. Tomcat looks through all wrappers for its own after a forward,
+     * and lets nothing pass any more (11; 10.1 if it is told to): what is held back would be lost. It must not find it.
+     */
+    static HttpServletResponse shown(HttpServletResponse response) {
+        if (!isTomcat(response)) {
             return response;
         }
         return (HttpServletResponse) Proxy.newProxyInstance(

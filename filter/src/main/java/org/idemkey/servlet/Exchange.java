@@ -192,7 +192,7 @@ final class Exchange implements HeldResponse.Life {
         boolean keepsHeaders = timedOut || Container.keepsHeadersOfExceptions(request.getServletContext());
         response.body().drop();
         try {
-            claim.fail(e, keepsHeaders ? response.recorded() : List.of());
+            claim.fail(e, keepsHeaders ? response.recorded(HttpServletResponse.SC_INTERNAL_SERVER_ERROR) : List.of());
         } finally {
             setOver();
         }

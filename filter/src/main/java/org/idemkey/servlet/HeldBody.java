@@ -108,7 +108,7 @@ final class HeldBody {
         }
         int wanted = state == State.STREAMING ? length : wanted(length);
         if (state != State.STREAMING && held.size() + (long) wanted > limit) {
-            if (!HeldResponse.hasBody(response.getStatus())) {
+            if (!hasBody()) {
                 state = State.COMMITTED;
                 return;
             }
@@ -122,6 +122,14 @@ final class HeldBody {
                 commit();
             }
         }
+    }
+
+    /** Whether a byte of it will ever leave, by the status (RFC 9110 §15.3.6 among them) and the length declared. */
+    private boolean hasBody() {
+        int status = response.getStatus();
+        return HeldResponse.hasBody(status)
+                && status != HttpServletResponse.SC_RESET_CONTENT
+                && response.declaredLength() != 0;
     }
 
     /** What goes past the declared length reaches no client. (A length of 0 may still be corrected.) */
@@ -167,6 +175,7 @@ final class HeldBody {
             state = State.COMMITTED;
         }
         if (state == State.COMMITTED
+                && hasBody()
                 && streamedTypes.contains(
                         MediaType.parse(response.getContentType()).name())) {
             stream();
@@ -175,6 +184,7 @@ final class HeldBody {
 
     /** Holds nothing back any more: what is there leaves now, and all else as it comes. */
     void stream() throws IOException {
+        response.settleCharset();
         replacement = tombstones.record(response.getStatus());
         if (replacement != null) {
             state = State.DROPPING;

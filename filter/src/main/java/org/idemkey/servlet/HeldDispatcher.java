@@ -25,7 +25,16 @@ final class HeldDispatcher implements RequestDispatcher {
     @Override
     public void forward(ServletRequest request, ServletResponse response) throws ServletException, IOException {
         response.resetBuffer();
-        container.forward(request, response);
+        if (!claimed.isResponse(response)) {
+            container.forward(request, response);
+            return;
+        }
+        claimed.setForwarding(true);
+        try {
+            container.forward(request, response);
+        } finally {
+            claimed.setForwarding(false);
+        }
     }
 
     /** Servlet 6.1 §9.3. */

@@ -49,6 +49,7 @@ final class HeldResponse extends RecordingResponse {
     private boolean isError;
     private @Nullable String errorMessage;
     private boolean trailers;
+    private boolean forwarding;
     private volatile @Nullable Thread answering;
 
     HeldResponse(HttpServletResponse response, Life life, int limit, Set<String> streamedTypes) {
@@ -80,8 +81,8 @@ final class HeldResponse extends RecordingResponse {
             return StoredResponse.tombstone(SC_INTERNAL_SERVER_ERROR);
         }
         return isError
-                ? StoredResponse.errorPage(status, recorded(), errorMessage == null ? "" : errorMessage)
-                : StoredResponse.of(status, recorded(), hasBody(status) ? body.toBytes() : Bytes.EMPTY);
+                ? StoredResponse.errorPage(status, recorded(status), errorMessage == null ? "" : errorMessage)
+                : StoredResponse.of(status, recorded(status), hasBody(status) ? body.toBytes() : Bytes.EMPTY);
     }
 
     /** Sends what was held back, in the way that the handler chose. */
@@ -121,6 +122,7 @@ final class HeldResponse extends RecordingResponse {
     // What the handler's stream and writer do
 
     void write(byte[] bytes, int offset, int length) throws IOException {
+        settleCharset();
         if (life.isBeyondReach() && !body.isStreaming()) {
             body.stream();
         }
@@ -128,6 +130,7 @@ final class HeldResponse extends RecordingResponse {
     }
 
     void close() throws IOException {
+        unfixCharset();
         if (encoder != null && !body.isClosed()) {
             encoder.end();
         }
@@ -162,7 +165,8 @@ final class HeldResponse extends RecordingResponse {
 
     @Override
     public ServletOutputStream getOutputStream() {
-        if (writer != null) {
+        // Some containers end a forward by closing a writer, and the handler may not have asked for one.
+        if (writer != null && !body.isClosed()) {
             throw new IllegalStateException("getWriter() has been called for this response");
         }
         if (output == null) {
@@ -173,14 +177,29 @@ final class HeldResponse extends RecordingResponse {
 
     @Override
     public PrintWriter getWriter() throws IOException {
-        if (output != null) {
+        if (output != null && !body.isClosed()) {
             throw new IllegalStateException("getOutputStream() has been called for this response");
         }
         if (writer == null) {
             encoder = new HeldWriter(this, charset(fixCharset()));
             writer = new PrintWriter(encoder);
+            if (forwarding) {
+                return writer;
+            }
         }
+        settleCharset();
         return writer;
+    }
+
+    /**
+     * Until a forward's end a writer may be the container's: some take one only to flush and close it, and on their own
+     * response they don't. Such a one doesn't fix the encoding.
+     */
+    void setForwarding(boolean isForwarding) {
+        if (!isForwarding) {
+            settleCharset();
+        }
+        forwarding = isForwarding;
     }
 
     private static Charset charset(String name) throws UnsupportedEncodingException {
@@ -193,6 +212,9 @@ final class HeldResponse extends RecordingResponse {
 
     @Override
     public void flushBuffer() throws IOException {
+        if (!forwarding) {
+            settleCharset();
+        }
         body.flush();
     }
 
@@ -240,6 +262,9 @@ final class HeldResponse extends RecordingResponse {
 
     @Override
     public void setBufferSize(int size) {
+        if (life.isIncluded()) {
+            return;
+        }
         refuseIfCommitted();
         if (body.size() > 0) {
             throw new IllegalStateException("content has been written");
@@ -268,10 +293,11 @@ final class HeldResponse extends RecordingResponse {
     /** The container renders its page when the claim has ended; until then this is a committed response without body. */
     @Override
     public void sendError(int status, @Nullable String message) throws IOException {
-        refuseIfCommitted();
         if (life.isIncluded()) {
             return;
-        } else if (status < 200 || isHandedBack()) {
+        }
+        refuseIfCommitted();
+        if (status < 200 || isHandedBack()) {
             // An interim response, or a container's own way to cut the connection, or its own answer: none is ours.
             Answers.sendError(container(), status, message);
             return;
@@ -304,11 +330,12 @@ final class HeldResponse extends RecordingResponse {
      */
     @SuppressWarnings("unused") // Servlet 6.1 added it, with an exception that containers may throw and we need not.
     public void sendRedirect(@Nullable String location, int status, boolean clearBuffer) throws IOException {
+        if (life.isIncluded()) {
+            return;
+        }
         refuseIfCommitted();
         if (location == null) {
             throw new IllegalArgumentException("no location to redirect to");
-        } else if (life.isIncluded()) {
-            return;
         }
         if (clearBuffer) {
             resetBuffer();

@@ -34,12 +34,16 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
     private final List<Header> outer = new ArrayList<>();
     private boolean typeTouched;
     private @Nullable String writerCharset;
+    private boolean charsetPending;
+    private final boolean keepsLocaleApart;
+    private @Nullable String languageApart;
     private long declaredLength = -1;
 
     RecordingResponse(HttpServletResponse response) {
         super(response);
         container = response;
         shown = Container.shown(response);
+        keepsLocaleApart = Container.keepsLocaleApart(response);
         for (String name : response.getHeaderNames()) {
             for (String value : response.getHeaders(name)) {
                 Header.lenient(name, value, true).ifPresent(outer::add);
@@ -47,8 +51,15 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         }
     }
 
-    /** What the handler has set and added, in order. */
-    final List<Header> recorded() {
+    /**
+     * What the handler has set and added, in order.
+     *
+     * @param status that they will be sent with
+     */
+    final List<Header> recorded(int status) {
+        if (languageApart != null && status != SC_NOT_MODIFIED && status != SC_RESET_CONTENT) {
+            log.set("Content-Language", languageApart);
+        }
         String type = typeTouched ? contentTypeField() : null;
         List<Header> all = new ArrayList<>(log.lines().size() + 1);
         if (type != null) {
@@ -91,6 +102,8 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         log.clear();
         typeTouched = false;
         writerCharset = null;
+        charsetPending = false;
+        languageApart = null;
         declaredLength = -1;
     }
 
@@ -99,18 +112,32 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         return declaredLength;
     }
 
-    /** Fixes the encoding (Servlet 6.1 §5.6): from now on the type tells it, and nothing changes it. */
+    /** Fixes the encoding (Servlet 6.1 §5.6): when it is settled the type tells it, and nothing changes it any more. */
     final String fixCharset() {
         String charset = getCharacterEncoding();
         if (charset == null) {
             charset = "ISO-8859-1";
         }
-        if (!isCommitted()) {
-            typeTouched = true;
-            container.setCharacterEncoding(charset);
-        }
         writerCharset = charset;
+        charsetPending = !isCommitted();
         return charset;
+    }
+
+    /** Tells the container of {@link #fixCharset}, if it hasn't been told yet. */
+    final void settleCharset() {
+        if (charsetPending) {
+            charsetPending = false;
+            typeTouched = true;
+            container.setCharacterEncoding(writerCharset);
+        }
+    }
+
+    /** Undoes a {@link #fixCharset} that the container hasn't been told of. */
+    final void unfixCharset() {
+        if (charsetPending) {
+            charsetPending = false;
+            writerCharset = null;
+        }
     }
 
     /** The length or the state has changed: the body may be complete now. */
@@ -163,7 +190,9 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
         }
         typeTouched = true;
         container.setLocale(locale);
-        if (locale == null) {
+        if (keepsLocaleApart) {
+            languageApart = locale == null ? null : locale.toLanguageTag();
+        } else if (locale == null) {
             log.remove("Content-Language");
         } else {
             log.set("Content-Language", locale.toLanguageTag());

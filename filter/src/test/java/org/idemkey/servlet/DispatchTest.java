@@ -113,6 +113,38 @@ class DispatchTest extends ServletTest {
         assertThat(store.calls()).isEqualTo(4);
     }
 
+    /** A container may end the forward by closing a writer that nobody had asked for. */
+    @Test
+    void aForwardThatWritesNothingLeavesTypeAndOutputsAlone() throws Exception {
+        serve(
+                new WebApp()
+                        .filter("/*", filter())
+                        .servlet("/silent", (request, response) -> response.setContentType("application/json")),
+                (request, response) -> {
+                    request.getRequestDispatcher("/silent").forward(request, response);
+                    response.getOutputStream().print("ignored");
+                    response.getWriter().print("ignored");
+                });
+        RawResponse first = replayed();
+        assertThat(contentType(first)).isEqualTo("application/json");
+        assertThat(first.status()).isEqualTo(200);
+        assertThat(first.body().length()).isZero();
+    }
+
+    @Test
+    void anIncludeMayAskForABufferInVain() throws Exception {
+        serve(
+                new WebApp().filter("/*", filter()).servlet("/buffered", (request, response) -> {
+                    response.setBufferSize(100_000);
+                    response.getWriter().print(" and after");
+                }),
+                (request, response) -> {
+                    response.getWriter().print("before");
+                    request.getRequestDispatcher("/buffered").include(request, response);
+                });
+        assertThat(replayed().text()).isEqualTo("before and after");
+    }
+
     @Test
     void aForwardOfARequestThatPassedIsNotJudgedAnew() throws Exception {
         store.goAway();

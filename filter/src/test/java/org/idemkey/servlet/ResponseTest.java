@@ -361,6 +361,19 @@ class ResponseTest extends ServletTest {
     }
 
     /** Line 54: trailers are passed on, but they are no headers, and no part of what is kept. */
+    /** Containers judge differently which of the two wins; what the client was told is told again. */
+    @Test
+    void aLanguageThatIsSetTwiceIsReplayedAsItWasSent() throws Exception {
+        serve((request, response) -> {
+            response.setLocale(Locale.GERMANY);
+            response.setHeader("Content-Language", "fr");
+            response.getWriter().print("bonjour");
+        });
+        String key = newKey();
+        RawResponse first = post(key);
+        assertThat(post(key).headers("Content-Language")).isEqualTo(first.headers("Content-Language"));
+    }
+
     @Test
     void trailersArePassedOnOnce() throws Exception {
         serve((request, response) -> {
@@ -393,6 +406,31 @@ class ResponseTest extends ServletTest {
         assertThat(post(key).text()).isEqualTo("data: 1\n\ndata: 2\n\n");
         assertProblem(post(key), Problem.RESPONSE_NOT_REPLAYABLE);
         assertThat(executions).hasValue(1);
+    }
+
+    @Test
+    void aStreamThatCanHaveNoBodyIsKept() throws Exception {
+        serve((request, response) -> {
+            response.setStatus(304);
+            response.setContentType("text/event-stream");
+            response.flushBuffer();
+        });
+        assertThat(replayed().status()).isEqualTo(304);
+    }
+
+    @Test
+    void aBodyThatIsDeclaredEmptyIsKeptWhateverIsWritten() throws Exception {
+        serve(
+                new WebApp()
+                        .filter(
+                                "/*",
+                                new IdempotencyFilter(
+                                        settings().maxResponseBytes(10).build())),
+                (request, response) -> {
+                    response.setContentLength(0);
+                    response.getOutputStream().print("more than ten bytes");
+                });
+        assertThat(replayed().body().length()).isZero();
     }
 
     @Test
