@@ -98,6 +98,22 @@ final class Container {
         return false;
     }
 
+    private static boolean isOf(ServletResponse response, String packages) {
+        ServletResponse innermost = response;
+        while (innermost instanceof ServletResponseWrapper wrapper) {
+            innermost = wrapper.getResponse();
+        }
+        return innermost.getClass().getName().startsWith(packages);
+    }
+
+    /**
+     * Whether a reset leaves the cookies, against Servlet 6.1 §5.1: Undertow's does. An answer that takes the place of the
+     * handler's must not bring its cookies; header fields of the same text are reset.
+     */
+    static boolean resetKeepsCookies(HttpServletResponse response) {
+        return isOf(response, "io.undertow.");
+    }
+
     /**
      * Whether the language of {@code setLocale} is kept apart from the header fields, replaces them when they are sent
      * with a body, and is left out without one. Elsewhere it is a field like any other.
@@ -107,11 +123,7 @@ final class Container {
     }
 
     private static boolean isTomcat(ServletResponse response) {
-        ServletResponse innermost = response;
-        while (innermost instanceof ServletResponseWrapper wrapper) {
-            innermost = wrapper.getResponse();
-        }
-        return innermost.getClass().getName().startsWith("org.apache.catalina.");
+        return isOf(response, "org.apache.catalina.");
     }
 
     /**

@@ -222,10 +222,16 @@ abstract class RecordingResponse extends HttpServletResponseWrapper {
 
     @Override
     public void addCookie(Cookie cookie) {
-        if (!isFrozen()) {
-            container.addCookie(cookie);
-            log.add("Set-Cookie", SetCookie.of(cookie));
+        if (isFrozen()) {
+            return;
         }
+        String line = SetCookie.of(cookie);
+        if (Container.resetKeepsCookies(container)) {
+            container.addHeader("Set-Cookie", line);
+        } else {
+            container.addCookie(cookie);
+        }
+        log.add("Set-Cookie", line);
     }
 
     @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import jakarta.servlet.AsyncContext;
 import jakarta.servlet.DispatcherType;
+import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletResponse;
 import org.idemkey.Claim;
 import org.idemkey.Fingerprint;
@@ -71,6 +72,7 @@ class LostClaimTest extends ServletTest {
         assertThat(answer.framed()).isTrue();
         assertThat(answer.text()).startsWith("{").endsWith("}");
         assertThat(answer.headers("X-Handler")).isEmpty();
+        assertThat(answer.headers("Set-Cookie")).isEmpty();
         assertThat(answer.headers("X-Outer")).containsExactly("1");
         assertThat(answer.headers("Vary")).containsExactly("Origin");
         assertThat(answer.headers("Content-Type")).hasSize(1);
@@ -82,6 +84,7 @@ class LostClaimTest extends ServletTest {
             response.setStatus(201);
             response.setHeader("X-Handler", "1");
             response.addHeader("Vary", "Accept");
+            response.addCookie(new Cookie("never", "sent"));
             response.setContentType("text/plain;charset=UTF-8");
             response.getWriter().print("never sent");
         });

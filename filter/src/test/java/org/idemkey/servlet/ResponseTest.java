@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.idemkey.Bytes;
 import org.idemkey.Problem;
+import org.idemkey.servlet.ServletServer.Quirk;
 import org.junit.jupiter.api.Test;
 
 /** Every way to write a response: the handler meets the specification's rules, and the client the same answer twice. */
@@ -109,6 +110,7 @@ class ResponseTest extends ServletTest {
         serve((request, response) -> {
             response.setStatus(402);
             response.setHeader("X-Gone", "1");
+            response.addCookie(new Cookie("gone", "1"));
             response.setContentType("text/html");
             response.getWriter().print("gone");
             response.reset();
@@ -125,6 +127,7 @@ class ResponseTest extends ServletTest {
             assertThat(response.status()).isEqualTo(200);
             assertThat(response.text()).isEqualTo("kept");
             assertThat(response.headers("X-Gone")).isEmpty();
+            assertThat(response.headers("Set-Cookie")).isEmpty();
             assertThat(response.headers("X-Kept")).containsExactly("1");
         }
     }
@@ -265,11 +268,8 @@ class ResponseTest extends ServletTest {
             assertReplayOf(first, again);
             for (RawResponse response : new RawResponse[] {first, again}) {
                 assertThat(response.headers("Transfer-Encoding")).isEmpty();
-                // For a 304 some containers say 0 by themselves, which RFC 9110 §8.6 doesn't forbid them.
-                assertThat(response.headers("Content-Length")).isIn(List.of(), List.of("0"));
-                assertThat(status.equals("204")
-                                && response.header("Content-Length").isPresent())
-                        .isFalse();
+                boolean zero = status.equals("304") && has(Quirk.LENGTH_OF_NOT_MODIFIED);
+                assertThat(response.headers("Content-Length")).isEqualTo(zero ? List.of("0") : List.of());
             }
         }
     }

@@ -78,6 +78,10 @@ abstract class ServletTest {
         return server.port();
     }
 
+    final boolean has(ServletServer.Quirk quirk) {
+        return server.quirks().contains(quirk);
+    }
+
     static String newKey() {
         return UUID.randomUUID().toString();
     }
@@ -127,14 +131,18 @@ abstract class ServletTest {
         assertThat(first.isReplay()).isFalse();
         assertThat(again.isReplay()).as("replayed, and not " + again).isTrue();
         assertThat(again.status()).isEqualTo(first.status());
-        assertThat(contentType(again)).isEqualTo(contentType(first));
+        if (has(ServletServer.Quirk.SPACE_IN_TYPE)) {
+            assertThat(contentType(again)).isEqualTo(contentType(first));
+        } else {
+            assertThat(again.headers("Content-Type")).isEqualTo(first.headers("Content-Type"));
+        }
         assertThat(again.body()).isEqualTo(first.body());
         assertThat(first.framed()).isTrue();
         assertThat(again.framed()).isTrue();
         assertThat(executions).hasValue(1);
     }
 
-    /** Spaces and case have no meaning in it, and each container writes them in its own way. */
+    /** By meaning: spaces and case have none, and each container writes the handler's type in its own way. */
     static String contentType(RawResponse response) {
         return response.header("Content-Type").orElse("none").replace(" ", "").toLowerCase(Locale.ROOT);
     }

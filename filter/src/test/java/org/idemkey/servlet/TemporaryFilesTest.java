@@ -8,6 +8,13 @@ import jakarta.servlet.AsyncContext;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -113,12 +120,46 @@ class TemporaryFilesTest extends ServletTest {
     @Test
     void afterAClientThatBrokeOff() throws Exception {
         serve((request, response) -> {});
+        breakOff();
+        assertThat(executions).hasValue(0);
+    }
+
+    private void breakOff() throws IOException {
         Socket socket = connect();
         socket.getOutputStream().write(head("Content-Length: 300000"));
         socket.getOutputStream().write(new byte[200_000]);
         socket.setSoLinger(true, 0);
         socket.close();
-        assertThat(executions).hasValue(0);
+    }
+
+    /** What one of them leaves behind, no other may cover. */
+    @Test
+    void afterManyAtOnceOfWhichSomeFailAndSomeBreakOff() throws Exception {
+        CyclicBarrier all = new CyclicBarrier(6);
+        serve((request, response) -> {
+            all.await(1, TimeUnit.MINUTES);
+            assertThat(OpenFiles.ofBodies(ProcessHandle.current().pid())).hasSizeGreaterThanOrEqualTo(6);
+            all.await(1, TimeUnit.MINUTES);
+            if (request.getHeader("X-Fail") != null) {
+                throw new IllegalStateException("with a body");
+            }
+            request.getInputStream().transferTo(response.getOutputStream());
+        });
+        ExecutorService clients = Executors.newFixedThreadPool(6);
+        List<Future<Integer>> statuses = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            String[] fields = i % 2 == 0 ? new String[0] : new String[] {"X-Fail: 1"};
+            statuses.add(clients.submit(() -> send("POST", "/handler", newKey(), "text/plain", LARGE, fields)
+                    .status()));
+        }
+        for (int i = 0; i < 3; i++) {
+            breakOff();
+        }
+        for (int i = 0; i < 6; i++) {
+            assertThat(statuses.get(i).get(1, TimeUnit.MINUTES)).isEqualTo(i % 2 == 0 ? 200 : 500);
+        }
+        clients.shutdown();
+        assertThat(executions).hasValue(6);
     }
 
     @Test

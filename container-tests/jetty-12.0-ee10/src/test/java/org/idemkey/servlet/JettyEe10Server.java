@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import java.util.Set;
 import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
@@ -37,6 +38,11 @@ final class JettyEe10Server implements ServletServer {
         }
         server.setHandler(context);
         server.start();
+    }
+
+    @Override
+    public Set<Quirk> quirks() {
+        return Set.of(Quirk.LENGTH_OF_NOT_MODIFIED);
     }
 
     @Override

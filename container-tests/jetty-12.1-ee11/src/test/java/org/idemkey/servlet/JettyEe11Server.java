@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.servlet;
 
+import java.util.Set;
 import org.eclipse.jetty.ee11.servlet.ErrorPageErrorHandler;
 import org.eclipse.jetty.ee11.servlet.ServletContextHandler;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
@@ -40,6 +41,11 @@ final class JettyEe11Server implements ServletServer {
         }
         server.setHandler(context);
         server.start();
+    }
+
+    @Override
+    public Set<Quirk> quirks() {
+        return Set.of(Quirk.LENGTH_OF_NOT_MODIFIED);
     }
 
     @Override

@@ -59,6 +59,11 @@ final class UndertowServer implements ServletServer {
     }
 
     @Override
+    public Set<Quirk> quirks() {
+        return Set.of(Quirk.SPACE_IN_TYPE);
+    }
+
+    @Override
     public int port() {
         return ((InetSocketAddress) server.getListenerInfo().get(0).getAddress()).getPort();
     }
