@@ -55,6 +55,15 @@ public interface Lease {
         return Binding.NONE;
     }
 
+    /**
+     * Tells the lease that its handler will go on without the thread that it is tied to, as asynchronous ones do. Adapters
+     * call it before that begins.
+     *
+     * @throws IllegalStateException if the handler's work could begin a transaction of its own there, and nobody has
+     *     chosen what is to happen then; the message tells how to choose
+     */
+    default void detach() {}
+
     /** Ends what {@link Lease#bind()} began. */
     @FunctionalInterface
     interface Binding extends AutoCloseable {

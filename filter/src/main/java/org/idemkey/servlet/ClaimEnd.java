@@ -26,6 +26,11 @@ final class ClaimEnd {
         return lease.bind();
     }
 
+    /** The handler is about to go on without the thread that it is tied to. */
+    void detach() {
+        lease.detach();
+    }
+
     /** Runs a part of the handler on a thread that isn't tied yet. */
     void bound(Runnable part) {
         Lease.Binding binding = bind();

@@ -237,6 +237,7 @@ final class Exchange implements HeldResponse.Life {
     }
 
     AsyncContext startAsync(Supplier<AsyncContext> container, boolean original) {
+        claim.detach();
         HeldContext before = async.cycle();
         AsyncContext started;
         starting = true;

@@ -35,9 +35,12 @@ final class FuzzAnswers {
         isTomcatsPage = first.text().startsWith("<!doctype html>");
     }
 
-    /** What has left in part the container can only break off; held back it becomes a whole error page (ADR 20). */
-    boolean isWholeErrorPage() {
-        return run.isCommittedAtEscape() && first.status() == 500 && isOwnPage;
+    /**
+     * Whether the handler threw after the response was committed. What has left in part the container can only break off,
+     * and what was held back becomes a whole error page (ADR 20); but a stream has left.
+     */
+    boolean isAnotherEnd() {
+        return run.isCommittedAtEscape() && ((first.status() == 500 && isOwnPage) || isStreamed());
     }
 
     boolean isStreamed() {

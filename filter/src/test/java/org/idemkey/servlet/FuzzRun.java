@@ -125,6 +125,10 @@ final class FuzzRun {
         for (FuzzOperation operation : operations) {
             if (over) {
                 return;
+            } else if (program.async() && operation.name().startsWith("sendError")) {
+                // The container's own thread, on its way out, may answer it at once; what follows would meet that or
+                // not.
+                continue;
             } else if (operation.kind() == Kind.ESCAPE) {
                 committedAtEscape = response.isCommitted();
                 operation.call().on(request, response, this);
@@ -182,7 +186,8 @@ final class FuzzRun {
         }
         declared |= operation.kind() == Kind.LENGTH;
         // Towards the declared length Tomcat counts a writer's characters, and not its bytes.
-        over = declared && wide && !ended;
-        ended |= operation.kind() == Kind.END || operation.kind() == Kind.CLOSE;
+        over |= declared && wide && !ended;
+        // An error or a redirect of an include's is ignored.
+        ended |= (operation.kind() == Kind.END && includes == 0) || operation.kind() == Kind.CLOSE;
     }
 }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Lets handlers write in the transaction in which their response is recorded: on a thread that serves a protected
  * request, {@link #getConnection()} hands out a connection onto the request's own transaction; on any other thread it is
- * the pool's. Give it to the application in the pool's place. Thread-safe; one is enough for all stores over a pool.
+ * the pool's, or none ({@link Builder#refuseOutside}). Give it to the application in the pool's place. Thread-safe; one is
+ * enough for all stores over a pool.
  *
  * <table>
  * <caption>A connection within a protected request</caption>
@@ -48,7 +49,8 @@ public final class JoinedDataSource implements DataSource {
     private static final ThreadLocal<@Nullable Bound> BOUND = new ThreadLocal<>();
 
     private final DataSource pool;
-    private final boolean refuseOutside;
+    /** Null if nobody has chosen. */
+    private final @Nullable Boolean refuseOutside;
 
     private JoinedDataSource(Builder builder) {
         pool = builder.pool;
@@ -97,13 +99,26 @@ public final class JoinedDataSource implements DataSource {
         return bound == null ? null : bound.request();
     }
 
+    private boolean refusesOutside() {
+        return refuseOutside != null && refuseOutside;
+    }
+
+    /** A handler is about to go on without its thread: on others it would get the pool's connections unnoticed. */
+    void requireChoice() {
+        if (refuseOutside == null) {
+            throw new IllegalStateException("an asynchronous handler shares its request's transaction only on threads"
+                    + " that are bound to it: choose what others get from the JoinedDataSource, an error by"
+                    + " JoinedDataSource.builder(pool).refuseOutside(true), or a transaction of their own by (false)");
+        }
+    }
+
     @Override
     public Connection getConnection() throws SQLException {
         JoinedRequest request = current();
         if (request != null) {
             return request.connection();
         }
-        if (refuseOutside) {
+        if (refusesOutside()) {
             throw new SQLException(
                     "this thread serves no protected request: bind the request's Lease to it, or take Lease.connection()",
                     JoinedConnection.NO_CONNECTION);
@@ -114,7 +129,7 @@ public final class JoinedDataSource implements DataSource {
     /** Another user's connection can't join, so within a protected request this fails. */
     @Override
     public Connection getConnection(String user, String password) throws SQLException {
-        if (refuseOutside || current() != null) {
+        if (refusesOutside() || current() != null) {
             throw new SQLFeatureNotSupportedException("another user's connection can't join the request's transaction");
         }
         return pool.getConnection(user, password);
@@ -163,16 +178,20 @@ public final class JoinedDataSource implements DataSource {
     public static final class Builder {
 
         private final DataSource pool;
-        private boolean refuseOutside;
+        private @Nullable Boolean refuseOutside;
 
         private Builder(DataSource pool) {
             this.pool = requireNonNull(pool, "pool");
         }
 
         /**
-         * Whether a thread that is tied to no protected request gets an error instead of a connection; false by default.
-         * True finds handlers that hand work to other threads and would silently begin a second transaction there. Those
-         * who have nothing to do with protected requests then take their connections from the pool itself.
+         * Whether a thread that is tied to no protected request gets an error instead of a connection. By default it gets a
+         * connection of the pool's, and asynchronous handlers, which go on on such threads, are refused before they do.
+         *
+         * <p>True keeps handlers that hand work to other threads from beginning a second transaction there: they bind the
+         * request's {@link Lease} to the thread, or take {@link Lease#connection()}. Those who have nothing to do with
+         * protected requests then take their connections from the pool itself. False says that each unbound thread is to
+         * have a transaction of its own: what it writes for a request stays, even if that request fails and runs again.
          */
         public Builder refuseOutside(boolean refuse) {
             refuseOutside = refuse;

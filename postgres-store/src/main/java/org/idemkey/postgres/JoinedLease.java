@@ -73,6 +73,11 @@ final class JoinedLease implements Lease, JoinedRequest {
         return dataSource.bind(this);
     }
 
+    @Override
+    public void detach() {
+        dataSource.requireChoice();
+    }
+
     /**
      * On a connection that joins the request's transaction there is nothing to do, since its commit checks the claim. Any
      * other one leaves the mark, after which a lapse is an unknown outcome with a confirmed effect.

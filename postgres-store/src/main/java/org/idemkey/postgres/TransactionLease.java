@@ -51,4 +51,9 @@ record TransactionLease(
     public Binding bind() {
         return dataSource.bind(transaction);
     }
+
+    @Override
+    public void detach() {
+        dataSource.requireChoice();
+    }
 }
