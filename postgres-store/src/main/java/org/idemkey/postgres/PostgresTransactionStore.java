@@ -3,6 +3,7 @@ package org.idemkey.postgres;
 
 import static java.util.Objects.requireNonNull;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.OptionalInt;
@@ -39,13 +40,18 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     /** SQLSTATE of a transaction that can't write. */
     private static final String READ_ONLY = "25006";
 
+    /** Where handlers are quick, a turn comes sooner than the answer to any other question. */
+    private static final Duration SOON = Duration.ofMillis(50);
+
     private final JoinedDataSource dataSource;
     private final TransactionSql sql;
     private final Commit commit;
     private final KeyTable table;
     private final Jdbc jdbc;
+    private final RecordedKeys recorded = new RecordedKeys();
     private final Semaphore permits;
-    private final Duration permitWait;
+    private final Duration shortWait;
+    private final Duration longWait;
     private final Duration timeout;
 
     private PostgresTransactionStore(Builder builder, int maxConcurrent) {
@@ -56,7 +62,8 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         commit = new Commit(sql, jdbc, timeout);
         table = new KeyTable(builder.table, builder.lockTimeout);
         permits = new Semaphore(maxConcurrent, true);
-        permitWait = builder.permitWait;
+        shortWait = builder.permitWait.compareTo(SOON) < 0 ? builder.permitWait : SOON;
+        longWait = builder.permitWait.minus(shortWait);
     }
 
     /**
@@ -99,13 +106,25 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     }
 
     private Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms, @Nullable Lease stale) {
-        if (!permits.tryAcquire()) {
+        // Very likely a replay, which needs neither locks nor a transaction that has to be undone.
+        Claim seen = recorded.mayContain(key) ? look(sql::glance, key, fingerprint, stale) : null;
+        Claim claim = seen == null ? begin(key, fingerprint, terms, stale) : seen;
+        if (claim instanceof Claim.Completed) {
+            recorded.add(key);
+        }
+        return claim;
+    }
+
+    private Claim begin(IdempotencyKey key, Fingerprint fingerprint, Terms terms, @Nullable Lease stale) {
+        if (!permits.tryAcquire() && !hasPermitWithin(shortWait)) {
             // An answer that is there already needn't wait for somebody else's handler.
-            Claim seen = peek(key, fingerprint, stale);
+            Claim seen = look(sql::peek, key, fingerprint, stale);
             if (seen != null) {
                 return seen;
             }
-            awaitPermit();
+            if (!hasPermitWithin(longWait)) {
+                throw new IdempotencyStoreException("as many protected requests as may run at once are running", null);
+            }
         }
         PooledConnection pooled;
         try {
@@ -148,30 +167,38 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         }
     }
 
-    private @Nullable Claim peek(IdempotencyKey key, Fingerprint fingerprint, @Nullable Lease stale) {
+    /** A look that begins nothing. */
+    @FunctionalInterface
+    private interface Look {
+        Found at(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException;
+    }
+
+    private @Nullable Claim look(Look look, IdempotencyKey key, Fingerprint fingerprint, @Nullable Lease stale) {
         try {
-            return jdbc.call(connection -> sql.peek(connection, key, fingerprint))
+            return jdbc.call(connection -> look.at(connection, key, fingerprint))
                     .refusal(table, key, fingerprint, stale);
         } catch (SQLException e) {
             throw Jdbc.failure("key " + key + " could not be looked up", e);
         }
     }
 
-    private void awaitPermit() {
+    private boolean hasPermitWithin(Duration wait) {
         try {
-            if (permits.tryAcquire(permitWait.toNanos(), TimeUnit.NANOSECONDS)) {
-                return;
-            }
+            return permits.tryAcquire(wait.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            return false;
         }
-        throw new IdempotencyStoreException("as many protected requests as may run at once are running", null);
     }
 
     @Override
     public Completion complete(Lease lease, StoredResponse response) {
         if (lease instanceof TransactionLease own) {
-            return commit.record(own, response);
+            Completion done = commit.record(own, response);
+            if (done == Completion.RECORDED) {
+                recorded.add(own.key());
+            }
+            return done;
         }
         try {
             // A lapsed claim of another store, whose answer was found in the application's books.

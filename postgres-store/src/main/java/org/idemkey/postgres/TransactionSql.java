@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.postgres;
 
+import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -19,10 +20,12 @@ import org.jspecify.annotations.Nullable;
 final class TransactionSql {
 
     private static final Found.Locks[] LOCKS = Found.Locks.values();
+    private static final Found.Backend NOBODY = new Found.Backend(0, BigDecimal.ZERO);
 
     private final AdvisoryLocks locks;
     private final String begin;
     private final String peek;
+    private final String glance;
     private final String find;
     private final String lockTimeout;
     private final String delete;
@@ -46,6 +49,7 @@ final class TransactionSql {
         // than the locks, and a row that was committed in between would be missed.
         begin = self + limit + ";SAVEPOINT " + Units.FIRST_SAVEPOINT + ";" + row;
         peek = self + ";" + row;
+        glance = row;
         find = self + ", EXISTS (SELECT FROM pg_stat_activity WHERE pid = ?"
                 + " AND (extract(epoch FROM xact_start) = ? OR state IS NULL OR state = 'disabled'));" + row;
         delete = "DELETE FROM " + table.sql()
@@ -64,6 +68,16 @@ final class TransactionSql {
     /** Looks the key up in a transaction of its own, which ends at once. */
     Found peek(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
         return look(connection, peek, 0, key, fingerprint);
+    }
+
+    /** Looks for the key's row alone, in one round trip: a row that it finds is true, but none tells nothing. */
+    Found glance(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(glance)) {
+            bindKey(statement, 1, key);
+            try (ResultSet row = statement.executeQuery()) {
+                return new Found(Found.Locks.TAKEN, read(row), NOBODY, true);
+            }
+        }
     }
 
     private Found look(Connection connection, String sql, int between, IdempotencyKey key, Fingerprint fingerprint)
@@ -179,21 +193,25 @@ final class TransactionSql {
             throw new SQLException("the driver gave no result for the last statement of several");
         }
         try (ResultSet row = statement.getResultSet()) {
-            if (!row.next()) {
-                return null;
-            }
-            row.getInt("response_code");
-            boolean unfinished = row.wasNull();
-            return new Found.Row(
-                    new Fingerprint(row.getString("request_hash")),
-                    row.getObject("claim_token", UUID.class),
-                    row.getInt("attempt"),
-                    row.getBoolean("joined"),
-                    row.getBoolean("confirmed"),
-                    row.getBoolean("expired"),
-                    row.getBoolean("lapsed"),
-                    Duration.ofMillis(Math.max(0, row.getLong("remaining"))),
-                    unfinished ? null : Rows.readResponse(row));
+            return read(row);
         }
+    }
+
+    private static Found.@Nullable Row read(ResultSet row) throws SQLException {
+        if (!row.next()) {
+            return null;
+        }
+        row.getInt("response_code");
+        boolean unfinished = row.wasNull();
+        return new Found.Row(
+                new Fingerprint(row.getString("request_hash")),
+                row.getObject("claim_token", UUID.class),
+                row.getInt("attempt"),
+                row.getBoolean("joined"),
+                row.getBoolean("confirmed"),
+                row.getBoolean("expired"),
+                row.getBoolean("lapsed"),
+                Duration.ofMillis(Math.max(0, row.getLong("remaining"))),
+                unfinished ? null : Rows.readResponse(row));
     }
 }

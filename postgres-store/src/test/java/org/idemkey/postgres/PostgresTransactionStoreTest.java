@@ -67,6 +67,32 @@ class PostgresTransactionStoreTest {
         return (long) DATABASE.query("SELECT count(*) FROM effect WHERE name = ?", key.value());
     }
 
+    // What has been recorded lately.
+
+    @Test
+    void aKeyThatWasRecordedHereAndHasExpiredIsNew() {
+        PostgresTransactionStore store = PostgresTransactionStore.create(DATABASE.pool(2));
+        store.complete(acquire(store, key), answer(201));
+        assertThat(claim(store, key)).isEqualTo(new Claim.Completed(answer(201)));
+        DATABASE.update("UPDATE idempotency_key SET expires_at = now() WHERE key = '" + key.value() + "'");
+
+        Lease lease = acquire(store, key);
+        assertThat(lease.attempt()).isEqualTo(1);
+        assertThat(claim(store, key)).isEqualTo(new Claim.InProgress(Duration.ZERO));
+        assertThat(store.complete(lease, answer(202))).isEqualTo(Completion.RECORDED);
+        assertThat(claim(store, key)).isEqualTo(new Claim.Completed(answer(202)));
+    }
+
+    @Test
+    void aKeyThatWasRecordedHereAndIsGoneIsNew() {
+        PostgresTransactionStore store = PostgresTransactionStore.create(DATABASE.pool(2));
+        store.complete(acquire(store, key), answer(201));
+        DATABASE.update("DELETE FROM idempotency_key WHERE key = '" + key.value() + "'");
+
+        assertThat(store.complete(acquire(store, key), answer(202))).isEqualTo(Completion.RECORDED);
+        assertThat(claim(store, key)).isEqualTo(new Claim.Completed(answer(202)));
+    }
+
     // The bound.
 
     @Test

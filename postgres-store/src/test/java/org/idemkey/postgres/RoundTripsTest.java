@@ -117,11 +117,21 @@ class RoundTripsTest {
     }
 
     @Test
-    void aReplayTakesTwoRoundTrips() throws Exception {
+    void aReplayTakesOneRoundTrip() throws Exception {
         IdempotencyKey key = Calls.newKey();
         calls.serve(key, context -> answer(201));
 
+        assertThat(cost(key, context -> answer(500))).isEqualTo(1);
+    }
+
+    /** The first look-up there has begun a transaction, as for a new key, which has to be ended. */
+    @Test
+    void theFirstReplayOfWhatAnotherInstanceHasRecordedTakesTwoRoundTrips() throws Exception {
+        IdempotencyKey key = Calls.newKey();
+        new Calls(PostgresTransactionStore.create(DATABASE.pool(2))).serve(key, context -> answer(201));
+
         assertThat(cost(key, context -> answer(500))).isEqualTo(2);
+        assertThat(cost(key, context -> answer(500))).isEqualTo(1);
     }
 
     @Test
