@@ -69,13 +69,18 @@ public final class RequestBody implements AutoCloseable {
                 if (filled > limits.maxBytes()) {
                     throw new TooLargeException(limits.maxBytes());
                 }
-                return new RequestBody(memory, null, filled);
+                return new RequestBody(trimmed(memory, filled), null, filled);
             }
             filled += read;
             if (filled > limits.maxBytes()) {
                 throw new TooLargeException(limits.maxBytes());
             }
         }
+    }
+
+    /** Gives back what growing has left over: the body lives as long as its handler runs. */
+    private static byte[] trimmed(byte[] memory, int filled) {
+        return memory.length - filled > filled / 8 ? Arrays.copyOf(memory, filled) : memory;
     }
 
     private static RequestBody spill(byte[] head, int headLength, InputStream in, Limits limits) throws IOException {
