@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.benchmarks;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,8 +20,11 @@ public final class Benchmarks {
     private static final int RELAYED = 5_000;
     private static final int MESSAGE_PAIRS = 7;
 
-    private static final Effort QUICK = new Effort(Duration.ofMillis(300), Duration.ofMillis(200), 5);
-    private static final Effort FULL = new Effort(Duration.ofSeconds(1), Duration.ofMillis(500), 15);
+    /** So often all traffic takes turns before anything counts: a JVM that still compiles measures its compiler. */
+    private static final int WARM_UPS = 10;
+
+    private static final Effort QUICK = new Effort(Duration.ofMillis(100), Duration.ofMillis(150), 5);
+    private static final Effort FULL = new Effort(Duration.ofMillis(300), Duration.ofMillis(500), 15);
 
     private Benchmarks() {}
 
@@ -83,6 +87,7 @@ public final class Benchmarks {
     static List<Result> compare(Application application, Effort effort, Output output) throws Exception {
         List<Result> results = new ArrayList<>();
         application.prepare();
+        warmUp(application, effort);
         for (int connections : CONNECTIONS) {
             try (Load load = new Load(application.port(), connections)) {
                 for (Comparison comparison : application.comparisons()) {
@@ -94,5 +99,16 @@ public final class Benchmarks {
         }
         application.audit();
         return results;
+    }
+
+    private static void warmUp(Application application, Effort effort) throws IOException, InterruptedException {
+        try (Load load = new Load(application.port(), CONNECTIONS[0])) {
+            for (int i = 0; i < WARM_UPS; i++) {
+                for (Comparison comparison : application.comparisons()) {
+                    load.run(comparison.twin(), effort.warmUp());
+                    load.run(comparison.subject(), effort.warmUp());
+                }
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@ package org.idemkey.benchmarks;
 
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.ReadListener;
+import jakarta.servlet.ServletContext;
 import jakarta.servlet.ServletInputStream;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
@@ -18,10 +19,21 @@ final class StubRequest extends HttpServletRequestWrapper {
 
     private static final List<String> KEY = List.of("\"8e03978e-40d5-43dd-bc93-6894a57f9324\"");
 
+    private static final ServletContext CONTEXT = (ServletContext) Proxy.newProxyInstance(
+            StubRequest.class.getClassLoader(),
+            new Class<?>[] {ServletContext.class},
+            (proxy, called, arguments) -> called.getName().equals("getServerInfo") ? "stub" : 6);
+
     private final String method;
     private final byte[] body;
+    private final boolean declared;
 
     StubRequest(String method, byte[] body) {
+        this(method, body, true);
+    }
+
+    /** @param declared whether its Content-Length says how long the body is */
+    StubRequest(String method, byte[] body, boolean declared) {
         super((HttpServletRequest) Proxy.newProxyInstance(
                 StubRequest.class.getClassLoader(),
                 new Class<?>[] {HttpServletRequest.class},
@@ -30,6 +42,7 @@ final class StubRequest extends HttpServletRequestWrapper {
                 }));
         this.method = method;
         this.body = body;
+        this.declared = declared;
     }
 
     @Override
@@ -40,6 +53,16 @@ final class StubRequest extends HttpServletRequestWrapper {
     @Override
     public DispatcherType getDispatcherType() {
         return DispatcherType.REQUEST;
+    }
+
+    @Override
+    public ServletContext getServletContext() {
+        return CONTEXT;
+    }
+
+    @Override
+    public boolean isAsyncStarted() {
+        return false;
     }
 
     @Override
@@ -84,7 +107,7 @@ final class StubRequest extends HttpServletRequestWrapper {
 
     @Override
     public long getContentLengthLong() {
-        return body.length;
+        return declared ? body.length : -1;
     }
 
     @Override

@@ -64,6 +64,11 @@ final class StubResponse extends HttpServletResponseWrapper {
     }
 
     @Override
+    public @Nullable String getHeader(String name) {
+        return name.equalsIgnoreCase("Content-Type") ? type : null;
+    }
+
+    @Override
     public boolean containsHeader(String name) {
         return false;
     }

@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import org.idemkey.Decision;
 import org.idemkey.benchmarks.Comparison.Effort;
 import org.idemkey.testkafka.TestKafka;
 import org.junit.jupiter.api.AfterAll;
@@ -119,6 +120,18 @@ class BenchmarksTest {
                         "cached-replay/unprotected",
                         "pass-through/no-filter",
                         "same-transaction/two-statement-transaction");
+    }
+
+    @Test
+    void thePartsAreWhatTheyAreCalled() throws Exception {
+        FilterPieces.Protected handler = new FilterPieces.Protected();
+        for (int bytes : new int[] {200, 65_536, 1_048_576}) {
+            handler.bytes = bytes;
+            assertThat(new FilterPieces().responseCapture(handler)).isEqualTo(bytes);
+        }
+        new FilterPieces().passThrough(new FilterPieces.Unprotected());
+        assertThat(new EnginePieces().fingerprint(new EnginePieces.Requests())).isInstanceOf(Decision.Proceed.class);
+        assertThat(new EnginePieces().quotedKey()).isEqualTo(new EnginePieces().bareKey());
     }
 
     @Test
