@@ -360,7 +360,6 @@ class ResponseTest extends ServletTest {
         assertThat(first.headers("Content-Language")).containsExactly("de-CH");
     }
 
-    /** Line 54: trailers are passed on, but they are no headers, and no part of what is kept. */
     /** Containers judge differently which of the two wins; what the client was told is told again. */
     @Test
     void aLanguageThatIsSetTwiceIsReplayedAsItWasSent() throws Exception {
@@ -374,6 +373,7 @@ class ResponseTest extends ServletTest {
         assertThat(post(key).headers("Content-Language")).isEqualTo(first.headers("Content-Language"));
     }
 
+    /** Line 54: trailers are passed on, but they are no headers, and no part of what is kept. */
     @Test
     void trailersArePassedOnOnce() throws Exception {
         serve((request, response) -> {
