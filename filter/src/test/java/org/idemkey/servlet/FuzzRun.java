@@ -125,9 +125,9 @@ final class FuzzRun {
         for (FuzzOperation operation : operations) {
             if (over) {
                 return;
-            } else if (program.async() && operation.name().startsWith("sendError")) {
-                // The container's own thread, on its way out, may answer it at once; what follows would meet that or
-                // not.
+            } else if (program.async() && operation.kind() == Kind.END) {
+                // The container's own thread, on its way out, may end or reopen the response; what follows would meet
+                // it.
                 continue;
             } else if (operation.kind() == Kind.ESCAPE) {
                 committedAtEscape = response.isCommitted();
@@ -182,7 +182,7 @@ final class FuzzRun {
             String encoding = response.getCharacterEncoding();
             anyBytes |= writersEncoding != null && !writersEncoding.equals(encoding);
             writersEncoding = writersEncoding == null ? encoding : writersEncoding;
-            wide |= !operation.name().chars().allMatch(c -> c < 128) || encoding.equalsIgnoreCase("UTF-16");
+            wide |= anyBytes || !operation.name().chars().allMatch(c -> c < 128) || encoding.equalsIgnoreCase("UTF-16");
         }
         declared |= operation.kind() == Kind.LENGTH;
         // Towards the declared length Tomcat counts a writer's characters, and not its bytes.
