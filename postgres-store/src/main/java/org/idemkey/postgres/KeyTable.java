@@ -26,8 +26,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class KeyTable {
 
+    private static final String BEGINNING = "-infinity";
+
     private final KeySql sql;
     private final String lockTimeout;
+
+    /** Up to where a full batch has just removed what had expired. No more than a hint. */
+    private volatile String purged = BEGINNING;
 
     KeyTable(TableName table, Duration lockTimeout) {
         sql = new KeySql(table);
@@ -174,9 +179,26 @@ final class KeyTable {
 
     /** Deletes expired rows, the oldest first, and answers how many. Rows that are locked are left for next time. */
     int purge(Connection connection, int limit) throws SQLException {
+        String begin = purged;
+        int removed = purge(connection, begin, limit);
+        if (removed < limit && !begin.equals(BEGINNING)) {
+            // What was locked then may be had now, and who has expired may be older than all that has gone.
+            removed += purge(connection, BEGINNING, limit - removed);
+        }
+        return removed;
+    }
+
+    private int purge(Connection connection, String begin, int limit) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql.purge)) {
-            statement.setInt(1, limit);
-            return statement.executeUpdate();
+            statement.setString(1, begin);
+            statement.setInt(2, limit);
+            try (ResultSet gone = statement.executeQuery()) {
+                gone.next();
+                int removed = gone.getInt(1);
+                String last = gone.getString(2);
+                purged = removed < limit || last == null ? BEGINNING : last;
+                return removed;
+            }
         }
     }
 

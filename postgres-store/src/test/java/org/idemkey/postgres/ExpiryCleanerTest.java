@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -140,6 +141,31 @@ class ExpiryCleanerTest {
         Claim claim = store.claim(key, REQUEST, TERMS);
         assertThat(claim).isInstanceOf(Claim.Acquired.class);
         return ((Claim.Acquired) claim).lease();
+    }
+
+    /** A full batch lets the next one begin where it has ended; less than a batch is all that there is. */
+    @Test
+    void whatAFullBatchHadToLeaveIsStillFound() throws Exception {
+        database.update("DELETE FROM idempotency_key");
+        try (PostgresLeaseStore store = PostgresLeaseStore.create(database.pool());
+                Connection rival = database.connect()) {
+            for (int i = 1; i <= 4; i++) {
+                IdempotencyKey key = new IdempotencyKey(Scope.ANONYMOUS, "left-" + i);
+                store.complete(acquire(store, key), ANSWER);
+                database.update(
+                        "UPDATE idempotency_key SET expires_at = now() - ? * interval '1 minute' WHERE key = ?",
+                        10 - i,
+                        key.value());
+            }
+            rival.setAutoCommit(false);
+            rival.createStatement().execute("SELECT FROM idempotency_key WHERE key = 'left-1' FOR UPDATE");
+
+            assertThat(store.purgeExpired(2)).isEqualTo(2);
+            rival.rollback();
+            assertThat(store.purgeExpired(2)).isEqualTo(2);
+            assertThat(store.purgeExpired(2)).isZero();
+        }
+        assertThat(database.query("SELECT count(*) FROM idempotency_key")).isEqualTo(0L);
     }
 
     @Test
