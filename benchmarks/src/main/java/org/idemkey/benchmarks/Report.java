@@ -30,6 +30,10 @@ final class Report {
             The twin `unprotected` makes one insert in auto-commit mode; `two-statement-transaction` makes two inserts in an
             explicit transaction. A first request under protection makes the same ones.
 
+            Before anything counts all traffic takes turns until the JVM has compiled what it shares. Where the time goes, what was
+            tried and what didn't help: [ADR 43](adr/0043-where-the-time-goes.md). Why expiry is as it is:
+            [ADR 42](adr/0042-expiry-by-btree.md).
+
             | scenario/twin | connections | ratio | lowest to highest | p99 ratio | requests/s | twin's |
             |---|---|---|---|---|---|---|
             %s
@@ -46,7 +50,8 @@ final class Report {
             %s
             ## As the table grows
 
-            First requests and replays in same-transaction mode, 8 connections, to the unprotected twin.
+            First requests and replays in same-transaction mode, 8 connections, to the unprotected twin. The keys repeated are
+            others' records: the first replay of each takes a round trip more than the next.
 
             | rows | first requests | lowest to highest | replays | lowest to highest |
             |---|---|---|---|---|
