@@ -21,7 +21,7 @@ public final class Benchmarks {
     private static final int MESSAGE_PAIRS = 7;
 
     /** So often all traffic takes turns before anything counts: a JVM that still compiles measures its compiler. */
-    private static final int WARM_UPS = 10;
+    private static final int WARM_UPS = 8;
 
     private static final Effort QUICK = new Effort(Duration.ofMillis(100), Duration.ofMillis(150), 5);
     private static final Effort FULL = new Effort(Duration.ofMillis(300), Duration.ofMillis(500), 15);
