@@ -15,7 +15,7 @@ public final class Benchmarks {
 
     private static final int[] CONNECTIONS = {8, 32};
     private static final List<Long> SIZES = List.of(10_000L, 100_000L, 1_000_000L, 10_000_000L);
-    private static final long EXPIRED = 1_500_000;
+    private static final long EXPIRED = 3_000_000;
     private static final int CONSUMED = 1_000;
     private static final int RELAYED = 5_000;
     private static final int MESSAGE_PAIRS = 7;

@@ -100,19 +100,19 @@ final class KeySql {
             )
             SELECT claim_token FROM held""";
 
-    // Rows are locked before they go, and judged again once they are: a new claim may have taken a row's place. The
-    // index
-    // keeps entries of rows that are gone until it is vacuumed: whoever begins where the last batch has ended needn't
-    // read through them again.
+    // Rows are locked before they go, and judged again once they are: a new claim may have taken a row's place. They
+    // are
+    // found again by where they lie, which no lock lets change and which costs no look-up; a row that moved before it
+    // was
+    // locked is left for next time. The index keeps entries of rows that are gone until it is vacuumed: whoever begins
+    // where the last batch has ended needn't read through them again.
     private static final String PURGE = """
             WITH doomed AS MATERIALIZED (
-              SELECT scope, key FROM idempotency_key WHERE expires_at <= now() AND expires_at >= CAST(? AS timestamptz)
+              SELECT ctid FROM idempotency_key WHERE expires_at <= now() AND expires_at >= CAST(? AS timestamptz)
               ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED
-            ), listed AS MATERIALIZED (
-              SELECT array_agg(scope) AS scopes, array_agg(key) AS keys FROM doomed
             ), gone AS (
-              DELETE FROM idempotency_key AS k USING listed, unnest(scopes, keys) AS d (scope, key)
-              WHERE k.scope = d.scope AND k.key = d.key AND {expired}
+              DELETE FROM idempotency_key AS k
+              WHERE k.ctid = ANY (ARRAY(SELECT ctid FROM doomed)) AND {expired}
               RETURNING k.expires_at
             )
             SELECT count(*), CAST(max(expires_at) AS text) FROM gone""";
