@@ -115,8 +115,7 @@ class BufferedRequest extends HttpServletRequestWrapper {
     }
 
     // With the body gone the container knows the query's parameters, and those of a form that was parsed before us.
-    // They
-    // are asked for each time, since a forward may bring more of them (Servlet 6.1 §9.1.1).
+    // They are asked for each time, since a forward may bring more of them (Servlet 6.1 §9.1.1).
 
     private Map<String, String[]> outerParameters() {
         if (queryOnly == null) {

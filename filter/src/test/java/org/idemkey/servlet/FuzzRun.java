@@ -126,8 +126,7 @@ final class FuzzRun {
             if (over) {
                 return;
             } else if (program.async() && operation.kind() == Kind.END) {
-                // The container's own thread, on its way out, may end or reopen the response; what follows would meet
-                // it.
+                // The container's own thread, on its way out, may end or reopen the response under what follows.
                 continue;
             } else if (operation.kind() == Kind.ESCAPE) {
                 committedAtEscape = response.isCommitted();

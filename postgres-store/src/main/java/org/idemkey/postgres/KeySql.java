@@ -100,10 +100,8 @@ final class KeySql {
             )
             SELECT claim_token FROM held""";
 
-    // Rows are locked before they go, and judged again once they are: a new claim may have taken a row's place. They
-    // are
-    // found again by where they lie, which no lock lets change and which costs no look-up; a row that moved before it
-    // was
+    // Rows are locked before they go, and judged again then: a new claim may have taken a row's place. They are found
+    // again by where they lie, which no lock lets change and which costs no look-up; a row that moved before it was
     // locked is left for next time. The index keeps entries of rows that are gone until it is vacuumed: whoever begins
     // where the last batch has ended needn't read through them again.
     private static final String PURGE = """

@@ -106,9 +106,14 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     }
 
     private Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms, @Nullable Lease stale) {
-        // Very likely a replay, which needs neither locks nor a transaction that has to be undone.
-        Claim seen = recorded.mayContain(key) ? look(sql::glance, key, fingerprint, stale) : null;
-        Claim claim = seen == null ? begin(key, fingerprint, terms, stale) : seen;
+        if (recorded.mayContain(key)) {
+            // Very likely a replay, which needs neither locks nor a transaction that has to be undone.
+            Claim seen = look(sql::glance, key, fingerprint, stale);
+            if (seen != null) {
+                return seen;
+            }
+        }
+        Claim claim = begin(key, fingerprint, terms, stale);
         if (claim instanceof Claim.Completed) {
             recorded.add(key);
         }
