@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.apache.catalina.LifecycleException;
 import org.idemkey.Idempotency;
 import org.idemkey.IdempotencyStore;
@@ -98,6 +99,15 @@ final class Application implements AutoCloseable {
                         "pass-through/no-filter",
                         Traffic.unprotected("/pass-through"),
                         Traffic.unprotected("/no-filter")));
+    }
+
+    /** The traffic to a path, as the comparisons have it. */
+    Traffic traffic(String path) {
+        return comparisons().stream()
+                .flatMap(comparison -> Stream.of(comparison.subject(), comparison.twin()))
+                .filter(traffic -> traffic.path().equals(path))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(path));
     }
 
     /** Runs the requests that will be repeated for the first time, once. */

@@ -20,15 +20,16 @@ public final class Benchmarks {
     private static final int RELAYED = 5_000;
     private static final int MESSAGE_PAIRS = 7;
 
-    /** So often all traffic takes turns before anything counts: a JVM that still compiles measures its compiler. */
-    private static final int WARM_UPS = 8;
+    private static final Effort QUICK =
+            new Effort(3, Duration.ofMillis(100), Duration.ofSeconds(1), Duration.ofMillis(150), 5);
+    private static final Effort FULL =
+            new Effort(12, Duration.ofMillis(300), Duration.ofSeconds(5), Duration.ofMillis(500), 15);
 
-    private static final Effort QUICK = new Effort(Duration.ofMillis(100), Duration.ofMillis(150), 5);
-    private static final Effort FULL = new Effort(Duration.ofMillis(300), Duration.ofMillis(500), 15);
+    private static final Duration PROFILED = Duration.ofSeconds(4);
 
     private Benchmarks() {}
 
-    /** Takes {@code --quick} or {@code --messages}, and {@code --json}; ends with status 2 for anything else. */
+    /** Takes {@code --quick}, {@code --messages} or {@code --profile}, and {@code --json}; ends with status 2 for anything else. */
     public static void main(String[] arguments) throws Exception {
         Options options;
         try {
@@ -39,8 +40,10 @@ public final class Benchmarks {
             return;
         }
         Output output = options.json() ? Output.json(System.out) : Output.table(System.out);
-        try (Database database = Database.open()) {
-            if (options.quick()) {
+        try (Database database = options.profile() ? Database.openToProfile() : Database.open()) {
+            if (options.profile()) {
+                profile(database);
+            } else if (options.quick()) {
                 ratios(database, QUICK, output);
             } else if (options.messages()) {
                 messages(database, output);
@@ -77,6 +80,18 @@ public final class Benchmarks {
         return results;
     }
 
+    private static void profile(Database database) throws Exception {
+        try (Application application = new Application(database)) {
+            application.prepare();
+            warmUp(application, FULL);
+            Profile profile = new Profile(database, application);
+            profile.run(CONNECTIONS, PROFILED, PROFILED);
+            application.audit();
+            profile.write(Path.of("docs", "benchmarks"), PROFILED);
+            System.out.print(profile.text(PROFILED));
+        }
+    }
+
     private static void ratios(Database database, Effort effort, Output output) throws Exception {
         try (Application application = new Application(database)) {
             compare(application, effort, output);
@@ -103,11 +118,12 @@ public final class Benchmarks {
 
     private static void warmUp(Application application, Effort effort) throws IOException, InterruptedException {
         try (Load load = new Load(application.port(), CONNECTIONS[0])) {
-            for (int i = 0; i < WARM_UPS; i++) {
+            for (int i = 0; i < effort.turns(); i++) {
                 for (Comparison comparison : application.comparisons()) {
                     load.run(comparison.twin(), effort.warmUp());
                     load.run(comparison.subject(), effort.warmUp());
                 }
+                Compiler.catchUp(effort.rest());
             }
         }
     }

@@ -18,10 +18,13 @@ record Comparison(String name, Traffic subject, Traffic twin) {
     /**
      * How long to measure.
      *
-     * @param warmUp of each of the two, before anything counts
+     * @param turns how often all traffic takes its turn before anything counts: a JVM that still compiles measures its
+     *     compiler
+     * @param warmUp of each kind of traffic in each of these turns, and before its own rounds
+     * @param rest how long to wait for the compiler at most, after each of these turns
      * @param pairs how many ratios are taken
      */
-    record Effort(Duration warmUp, Duration round, int pairs) {}
+    record Effort(int turns, Duration warmUp, Duration rest, Duration round, int pairs) {}
 
     /** Runs it all over the connections of a load. */
     Result run(Load load, int connections, Effort effort) throws InterruptedException {

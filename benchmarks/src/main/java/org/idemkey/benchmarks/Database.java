@@ -40,10 +40,19 @@ final class Database implements AutoCloseable {
     }
 
     static Database open() {
+        return open(false);
+    }
+
+    /** With {@code pg_stat_statements}, which a given server has to have loaded. */
+    static Database openToProfile() {
+        return open(true);
+    }
+
+    private static Database open(boolean profiled) {
         Map<String, String> environment = System.getenv();
         String given = environment.getOrDefault("DATABASE_URL", "");
         Database database = given.isEmpty()
-                ? embedded()
+                ? embedded(profiled)
                 : new Database(
                         null,
                         given,
@@ -59,7 +68,7 @@ final class Database implements AutoCloseable {
         return database;
     }
 
-    private static Database embedded() {
+    private static Database embedded(boolean profiled) {
         try {
             EmbeddedPostgres server = EmbeddedPostgres.builder()
                     // The embedded server is made for tests: by itself it starts with -F and without waiting for the
@@ -67,7 +76,7 @@ final class Database implements AutoCloseable {
                     .setServerConfig("fsync", "on")
                     .setServerConfig("synchronous_commit", "on")
                     .setServerConfig("full_page_writes", "on")
-                    .setServerConfig("shared_preload_libraries", "pg_stat_statements")
+                    .setServerConfig("shared_preload_libraries", profiled ? "pg_stat_statements" : "")
                     .start();
             return new Database(
                     server, "jdbc:postgresql://localhost:" + server.getPort() + "/postgres", "postgres", "postgres");

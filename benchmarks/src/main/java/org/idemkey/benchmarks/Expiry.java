@@ -2,19 +2,19 @@
 package org.idemkey.benchmarks;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import org.idemkey.IdempotencyStore;
+import org.idemkey.postgres.ExpiryCleaner;
 
 /** How fast expired keys go, and what the requests feel of it. */
 final class Expiry {
 
     private static final int CONNECTIONS = 8;
-    /** What one statement removes: the clean-up's own default. */
+    /** What one statement removes: the cleaner's own default. */
     private static final int BATCH = 1000;
 
     private final Database database;
@@ -28,8 +28,8 @@ final class Expiry {
     /**
      * What was measured.
      *
-     * @param rowsPerSecond removed in batches, one right after the other, while nothing else happens
-     * @param p99Ratio of first requests, while batches go one right after the other, to the same requests without
+     * @param rowsPerSecond removed by a cleaner that has a backlog, while nothing else happens
+     * @param p99Ratio of first requests, while a cleaner has a backlog, to the same requests without one
      */
     record Result(double rowsPerSecond, double p99Ratio, double low, double high) {}
 
@@ -40,12 +40,7 @@ final class Expiry {
                         "idempotency_key", "pattern", rows, "interval '48 hours' - n * interval '1 millisecond'"));
         database.execute("VACUUM ANALYZE idempotency_key");
         database.execute("CHECKPOINT");
-        long begin = System.nanoTime();
-        long removed = 0;
-        while (removed < rows / 2) {
-            removed += purge();
-        }
-        double rowsPerSecond = removed * 1e9 / (System.nanoTime() - begin);
+        double rowsPerSecond = remove(rows / 2);
         Traffic traffic = Traffic.first("/same-transaction");
         List<Double> ratios = new ArrayList<>();
         try (Load load = new Load(port, CONNECTIONS)) {
@@ -59,31 +54,43 @@ final class Expiry {
         return new Result(rowsPerSecond, ratios.get(ratios.size() / 2), ratios.get(0), ratios.get(ratios.size() - 1));
     }
 
-    private int purge() {
-        int removed = store.purgeExpired(BATCH);
-        if (removed == 0) {
-            throw new IllegalStateException("nothing is left to be removed: there were too few rows to measure with");
+    /** Lets a cleaner remove so many rows, and tells how many it removes per second. */
+    private double remove(long rows) throws InterruptedException {
+        CountDownLatch batches = new CountDownLatch((int) (rows / BATCH));
+        AtomicLong begin = new AtomicLong();
+        ExpiryCleaner cleaner = cleaner(() -> begin.compareAndSet(0, System.nanoTime()), batches::countDown);
+        try (cleaner) {
+            batches.await();
         }
-        return removed;
+        return (double) (rows / BATCH * BATCH) * 1e9 / (System.nanoTime() - begin.get());
     }
 
     private double whilePurging(Load load, Traffic traffic, Comparison.Effort effort) throws InterruptedException {
-        AtomicBoolean enough = new AtomicBoolean();
-        ExecutorService thread = Executors.newSingleThreadExecutor();
-        try {
-            CompletableFuture<Void> purging = CompletableFuture.runAsync(
-                    () -> {
-                        while (!enough.get()) {
-                            purge();
-                        }
-                    },
-                    thread);
-            double p99 = load.run(traffic, effort.round()).p99();
-            enough.set(true);
-            purging.join();
-            return p99;
-        } finally {
-            thread.shutdown();
+        AtomicLong batches = new AtomicLong();
+        double p99;
+        ExpiryCleaner cleaner = cleaner(() -> {}, batches::incrementAndGet);
+        try (cleaner) {
+            p99 = load.run(traffic, effort.round()).p99();
         }
+        if (batches.get() == 0) {
+            throw new IllegalStateException("nothing was removed meanwhile: there were too few rows to measure with");
+        }
+        return p99;
+    }
+
+    /** A cleaner as an application has it, but that it starts at once. */
+    private ExpiryCleaner cleaner(Runnable before, Runnable after) {
+        return ExpiryCleaner.builder()
+                .interval(Duration.ofMillis(1))
+                .batchSize(BATCH)
+                .purge("keys", limit -> {
+                    before.run();
+                    int removed = store.purgeExpired(limit);
+                    if (removed == limit) {
+                        after.run();
+                    }
+                    return removed;
+                })
+                .start();
     }
 }

@@ -10,10 +10,14 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.HdrHistogram.Histogram;
 
 /** A closed loop: so many connections, each of which sends its next request when it has the answer to its last. */
 final class Load implements AutoCloseable {
+
+    /** What the names of the clients' threads begin with. */
+    static final String THREADS = "client-";
 
     private static final int DIGITS = 3;
 
@@ -24,7 +28,9 @@ final class Load implements AutoCloseable {
         for (int i = 0; i < connections; i++) {
             clients.add(new Client(port));
         }
-        threads = Executors.newFixedThreadPool(connections);
+        AtomicInteger number = new AtomicInteger();
+        threads =
+                Executors.newFixedThreadPool(connections, loop -> new Thread(loop, THREADS + number.incrementAndGet()));
     }
 
     /** Sends for that long; each connection finishes what it has begun. */

@@ -169,8 +169,8 @@ final class Report {
 
     private static String text(Expiry.Result e) {
         return format(
-                "Expired keys go at %,.0f rows/s where nothing else happens. While batches go one right after the other, the"
-                        + " p99 of first requests\n(8 connections) is %.2f times what it is without (%.2f to %.2f).",
+                "An `ExpiryCleaner` with a backlog removes %,.0f rows/s where nothing else happens. While it works its backlog off,"
+                        + " the p99 of first\nrequests (8 connections) is %.2f times what it is without (%.2f to %.2f).",
                 e.rowsPerSecond(), e.p99Ratio(), e.low(), e.high());
     }
 

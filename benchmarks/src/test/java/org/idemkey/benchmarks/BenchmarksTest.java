@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Keeps the harness alive: a few hundred requests, no figure judged. What is measured must be what it is called. */
 class BenchmarksTest {
 
-    private static final Effort LITTLE = new Effort(Duration.ofMillis(1), Duration.ofMillis(1), 1);
+    private static final Effort LITTLE = new Effort(1, Duration.ofMillis(1), Duration.ZERO, Duration.ofMillis(1), 1);
 
     private static Database database;
     private static Application application;
@@ -143,9 +143,12 @@ class BenchmarksTest {
 
     @Test
     void unknownArgumentsAreRefused() {
-        assertThat(Options.parse("--json", "--quick")).isEqualTo(new Options(true, false, true));
-        assertThat(Options.parse("--messages")).isEqualTo(new Options(false, true, false));
-        assertThatThrownBy(() -> Options.parse("--messages", "--quick")).isInstanceOf(IllegalArgumentException.class);
+        assertThat(Options.parse("--json", "--quick")).isEqualTo(new Options(true, false, false, true));
+        assertThat(Options.parse("--messages")).isEqualTo(new Options(false, true, false, false));
+        assertThat(Options.parse("--profile")).isEqualTo(new Options(false, false, true, false));
+        assertThatThrownBy(() -> Options.parse("--messages", "--json", "--quick"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("--messages and --quick");
         assertThatThrownBy(() -> Options.parse("--fast"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("'--fast'");

@@ -36,6 +36,13 @@ record Found(Locks locks, @Nullable Row row, Backend backend, boolean readOnly) 
      */
     record Backend(int pid, BigDecimal began) {}
 
+    private static final Backend NOBODY = new Backend(0, BigDecimal.ZERO);
+
+    /** A row that was found without a look at the locks. */
+    static Found of(Row row) {
+        return new Found(Locks.TAKEN, row, NOBODY, true);
+    }
+
     /** A committed row; {@code remaining} is what is left of its lease. */
     record Row(
             Fingerprint fingerprint,

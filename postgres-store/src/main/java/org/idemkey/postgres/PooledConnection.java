@@ -75,6 +75,18 @@ final class PooledConnection {
         }
     }
 
+    /** Does bounded work whose SQL text begins the transaction, in place of the driver. */
+    <T> T beginning(Work<T> work) throws SQLException {
+        connection.setAutoCommit(true);
+        try {
+            return bounded(work);
+        } finally {
+            if (!connection.isClosed()) {
+                connection.setAutoCommit(false);
+            }
+        }
+    }
+
     private int limitWaiting() throws SQLException {
         try {
             int before = connection.getNetworkTimeout();

@@ -6,6 +6,7 @@ import static java.util.Objects.requireNonNull;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
@@ -43,18 +44,22 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     /** Where handlers are quick, a turn comes sooner than the answer to any other question. */
     private static final Duration SOON = Duration.ofMillis(50);
 
+    /** So many keys are looked up together at most: nobody knows how large their answers are. */
+    private static final int MOST_LOOKED_UP = 16;
+
     private final JoinedDataSource dataSource;
     private final TransactionSql sql;
     private final Commit commit;
     private final KeyTable table;
     private final Jdbc jdbc;
     private final RecordedKeys recorded = new RecordedKeys();
+    private final SharedCalls<IdempotencyKey, Optional<Found.Row>> glances;
     private final Semaphore permits;
     private final Duration shortWait;
     private final Duration longWait;
     private final Duration timeout;
 
-    private PostgresTransactionStore(Builder builder, int maxConcurrent) {
+    private PostgresTransactionStore(Builder builder, int maxConcurrent, int looks) {
         dataSource = JoinedDataSource.of(builder.dataSource);
         timeout = builder.timeout;
         jdbc = new Jdbc(dataSource.pool(), timeout);
@@ -62,6 +67,10 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         commit = new Commit(sql, jdbc, timeout);
         table = new KeyTable(builder.table, builder.lockTimeout);
         permits = new Semaphore(maxConcurrent, true);
+        glances = new SharedCalls<>(
+                new SharedCalls.Limits(looks, MOST_LOOKED_UP, MOST_LOOKED_UP, timeout),
+                key -> 1,
+                keys -> jdbc.call(connection -> sql.glance(connection, keys)));
         shortWait = builder.permitWait.compareTo(SOON) < 0 ? builder.permitWait : SOON;
         longWait = builder.permitWait.minus(shortWait);
     }
@@ -108,7 +117,7 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     private Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms, @Nullable Lease stale) {
         if (recorded.mayContain(key)) {
             // Very likely a replay, which needs neither locks nor a transaction that has to be undone.
-            Claim seen = look(sql::glance, key, fingerprint, stale);
+            Claim seen = glance(key, fingerprint, stale);
             if (seen != null) {
                 return seen;
             }
@@ -143,7 +152,7 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         }
         boolean acquired = false;
         try {
-            Found found = pooled.bounded(connection -> sql.begin(connection, key, fingerprint));
+            Found found = pooled.beginning(connection -> sql.begin(connection, key, fingerprint));
             Claim refusal = found.refusal(table, key, fingerprint, stale);
             if (refusal != null) {
                 return refusal;
@@ -169,6 +178,16 @@ public final class PostgresTransactionStore implements IdempotencyStore {
             if (!acquired) {
                 pooled.giveBack(false);
             }
+        }
+    }
+
+    /** Looks a recorded key up, together with others where many are looked up. */
+    private @Nullable Claim glance(IdempotencyKey key, Fingerprint fingerprint, @Nullable Lease stale) {
+        try {
+            Found.Row row = glances.ask(key).orElse(null);
+            return row == null ? null : Found.of(row).refusal(table, key, fingerprint, stale);
+        } catch (SQLException e) {
+            throw Jdbc.failure("key " + key + " could not be looked up", e);
         }
     }
 
@@ -251,6 +270,7 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         private Duration lockTimeout = Duration.ofMillis(500);
         private @Nullable Duration idleTimeout = Duration.ofMinutes(5);
         private AdvisoryLocks locks = AdvisoryLocks.STANDARD;
+        private @Nullable Integer looks;
 
         private Builder(DataSource dataSource) {
             this.dataSource = requireNonNull(dataSource, "dataSource");
@@ -317,6 +337,12 @@ public final class PostgresTransactionStore implements IdempotencyStore {
             return this;
         }
 
+        /** How many look-ups of recorded keys are on their way at once before others share one; for tests. */
+        Builder looks(int looks) {
+            this.looks = looks;
+            return this;
+        }
+
         /**
          * Checks all settings and makes the store.
          *
@@ -337,7 +363,8 @@ public final class PostgresTransactionStore implements IdempotencyStore {
             require(timeout.toMillis() >= 1, "timeout must be 1 ms or more");
             require(lockTimeout.toMillis() >= 1, "lockTimeout must be 1 ms or more");
             require(idleTimeout == null || idleTimeout.toMillis() >= 1, "idleTimeout must be 1 ms or more");
-            return new PostgresTransactionStore(this, permits);
+            int ofPool = Math.max(1, size.orElse(DEFAULT_CONCURRENT) / 2);
+            return new PostgresTransactionStore(this, permits, looks != null ? looks : ofPool);
         }
 
         private static void require(boolean held, String message) {

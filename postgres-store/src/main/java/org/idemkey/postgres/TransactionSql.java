@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.idemkey.postgres;
 
-import java.math.BigDecimal;
+import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Function;
 import org.idemkey.Fingerprint;
 import org.idemkey.IdempotencyKey;
 import org.idemkey.StoredResponse;
@@ -20,12 +25,12 @@ import org.jspecify.annotations.Nullable;
 final class TransactionSql {
 
     private static final Found.Locks[] LOCKS = Found.Locks.values();
-    private static final Found.Backend NOBODY = new Found.Backend(0, BigDecimal.ZERO);
 
     private final AdvisoryLocks locks;
     private final String begin;
     private final String peek;
     private final String glance;
+    private final String glances;
     private final String find;
     private final String lockTimeout;
     private final String delete;
@@ -39,17 +44,23 @@ final class TransactionSql {
         String limit = idleTimeout == null
                 ? ""
                 : ", set_config('idle_in_transaction_session_timeout', '" + idleTimeout.toMillis() + "', true)";
-        String row = "SELECT request_hash, claim_token, attempt, joined, confirmed,"
+        String rows = "SELECT request_hash, claim_token, attempt, joined, confirmed,"
                 + " response_code, response_headers, response_body,"
                 + " expires_at <= now() AS expired,"
                 + " response_code IS NULL AND lease_until <= now() AS lapsed,"
                 + " CAST(extract(epoch FROM lease_until - now()) * 1000 AS bigint) AS remaining"
-                + " FROM " + table.sql() + " WHERE scope = ? AND key = ?";
+                + " FROM " + table.sql() + " AS k";
+        String row = rows + " WHERE scope = ? AND key = ?";
         // The look-up has to be a statement of its own, after the locks': in one statement its snapshot would be older
         // than the locks, and a row that was committed in between would be missed.
         begin = self + limit + ";SAVEPOINT " + Units.FIRST_SAVEPOINT + ";" + row;
         peek = self + ";" + row;
         glance = row;
+        // The condition that is always true has the planner count on one key, and look it up by the primary key.
+        glances =
+                "SELECT a.n, k.* FROM unnest(CAST(? AS text[]), CAST(? AS text[])) WITH ORDINALITY AS a (scope, key, n)"
+                        + " CROSS JOIN LATERAL (" + rows + " WHERE k.scope = a.scope AND k.key = a.key LIMIT 1) AS k"
+                        + " WHERE a.n * 0 = 0";
         find = self + ", EXISTS (SELECT FROM pg_stat_activity WHERE pid = ?"
                 + " AND (extract(epoch FROM xact_start) = ? OR state IS NULL OR state = 'disabled'));" + row;
         delete = "DELETE FROM " + table.sql()
@@ -60,45 +71,74 @@ final class TransactionSql {
                 + " VALUES (?, ?, ?, ?, ?, ?, CAST(? AS jsonb), ?, now() + ? * interval '1 millisecond');COMMIT";
     }
 
-    /** Begins a request's transaction: takes what locks are free, sets the first savepoint, looks the key up. */
+    /**
+     * Begins a request's transaction: takes what locks are free, sets the first savepoint, looks the key up. To be sent in
+     * auto-commit mode: a driver that begins the transaction by itself sends that as a message of its own.
+     */
     Found begin(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
-        return look(connection, begin, 1, key, fingerprint);
+        String sql = (connection.isReadOnly() ? "BEGIN READ ONLY;" : "BEGIN;") + begin;
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            bindLook(statement, 1, key, fingerprint);
+            statement.execute();
+            skip(statement, 1);
+            return found(statement, 1);
+        }
     }
 
     /** Looks the key up in a transaction of its own, which ends at once. */
     Found peek(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
-        return look(connection, peek, 0, key, fingerprint);
-    }
-
-    /** Looks for the key's row alone, in one round trip: a row that it finds is true, but none tells nothing. */
-    Found glance(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(glance)) {
-            bindKey(statement, 1, key);
-            try (ResultSet row = statement.executeQuery()) {
-                return new Found(Found.Locks.TAKEN, read(row), NOBODY, true);
-            }
-        }
-    }
-
-    private Found look(Connection connection, String sql, int between, IdempotencyKey key, Fingerprint fingerprint)
-            throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            int next = bindLocks(statement, key, fingerprint);
-            bindKey(statement, next, key);
+        try (PreparedStatement statement = connection.prepareStatement(peek)) {
+            bindLook(statement, 1, key, fingerprint);
             statement.execute();
-            Found.Locks taken;
-            Found.Backend backend;
-            boolean readOnly;
-            try (ResultSet first = firstRow(statement)) {
-                taken = LOCKS[first.getInt(1)];
-                backend = new Found.Backend(first.getInt(2), first.getBigDecimal(3));
-                readOnly = first.getBoolean(4);
-            }
-            for (int i = 0; i < between; i++) {
-                statement.getMoreResults();
-            }
-            return new Found(taken, row(statement), backend, readOnly);
+            return found(statement, 0);
         }
+    }
+
+    /**
+     * Looks for these keys' rows alone, in one round trip and in the keys' order: a row that it finds is true, but none
+     * tells nothing.
+     */
+    List<Optional<Found.Row>> glance(Connection connection, List<IdempotencyKey> keys) throws SQLException {
+        boolean one = keys.size() == 1;
+        List<Optional<Found.Row>> found = new ArrayList<>(Collections.nCopies(keys.size(), Optional.empty()));
+        try (PreparedStatement statement = connection.prepareStatement(one ? glance : glances)) {
+            if (one) {
+                bindKey(statement, 1, keys.get(0));
+            } else {
+                statement.setArray(1, array(connection, keys, key -> key.scope().value()));
+                statement.setArray(2, array(connection, keys, IdempotencyKey::value));
+            }
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    found.set(one ? 0 : rows.getInt("n") - 1, Optional.of(read(rows)));
+                }
+            }
+        }
+        return found;
+    }
+
+    private static Array array(Connection connection, List<IdempotencyKey> keys, Function<IdempotencyKey, String> part)
+            throws SQLException {
+        return connection.createArrayOf("text", keys.stream().map(part).toArray());
+    }
+
+    private int bindLook(PreparedStatement statement, int index, IdempotencyKey key, Fingerprint fingerprint)
+            throws SQLException {
+        return bindKey(statement, bindLocks(statement, index, key, fingerprint), key);
+    }
+
+    /** Reads the locks' answer, and the row behind {@code between} other results. */
+    private static Found found(PreparedStatement statement, int between) throws SQLException {
+        Found.Locks taken;
+        Found.Backend backend;
+        boolean readOnly;
+        try (ResultSet first = firstRow(statement)) {
+            taken = LOCKS[first.getInt(1)];
+            backend = new Found.Backend(first.getInt(2), first.getBigDecimal(3));
+            readOnly = first.getBoolean(4);
+        }
+        skip(statement, between);
+        return new Found(taken, row(statement), backend, readOnly);
     }
 
     /** What a look-up on another connection can tell about a commit whose answer is missing. */
@@ -110,7 +150,7 @@ final class TransactionSql {
      */
     Trace find(Connection connection, TransactionLease lease) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(find)) {
-            int next = bindLocks(statement, lease.key(), lease.fingerprint());
+            int next = bindLocks(statement, 1, lease.key(), lease.fingerprint());
             statement.setInt(next, lease.backend().pid());
             statement.setBigDecimal(next + 1, lease.backend().began());
             bindKey(statement, next + 2, lease.key());
@@ -157,27 +197,39 @@ final class TransactionSql {
                 next = bindKey(statement, next, lease.key());
                 statement.setObject(next++, replaced);
             }
-            next = bindKey(statement, next, lease.key());
-            statement.setString(next++, lease.fingerprint().hex());
-            statement.setObject(next++, lease.token());
-            statement.setInt(next++, lease.attempt());
-            next = Rows.bindResponse(statement, next, response);
-            statement.setLong(next, lease.retention().toMillis());
+            bindRow(statement, next, lease, response);
             statement.execute();
         }
     }
 
-    private int bindLocks(PreparedStatement statement, IdempotencyKey key, Fingerprint fingerprint)
+    private static int bindRow(PreparedStatement statement, int index, TransactionLease lease, StoredResponse response)
             throws SQLException {
-        statement.setLong(1, locks.ofRequest(key, fingerprint));
-        statement.setLong(2, locks.ofKey(key));
-        return 3;
+        int next = bindKey(statement, index, lease.key());
+        statement.setString(next++, lease.fingerprint().hex());
+        statement.setObject(next++, lease.token());
+        statement.setInt(next++, lease.attempt());
+        next = Rows.bindResponse(statement, next, response);
+        statement.setLong(next++, lease.retention().toMillis());
+        return next;
+    }
+
+    private int bindLocks(PreparedStatement statement, int index, IdempotencyKey key, Fingerprint fingerprint)
+            throws SQLException {
+        statement.setLong(index, locks.ofRequest(key, fingerprint));
+        statement.setLong(index + 1, locks.ofKey(key));
+        return index + 2;
     }
 
     private static int bindKey(PreparedStatement statement, int index, IdempotencyKey key) throws SQLException {
         statement.setString(index, key.scope().value());
         statement.setString(index + 1, key.value());
         return index + 2;
+    }
+
+    private static void skip(PreparedStatement statement, int results) throws SQLException {
+        for (int i = 0; i < results; i++) {
+            statement.getMoreResults();
+        }
     }
 
     private static ResultSet firstRow(PreparedStatement statement) throws SQLException {
@@ -193,14 +245,11 @@ final class TransactionSql {
             throw new SQLException("the driver gave no result for the last statement of several");
         }
         try (ResultSet row = statement.getResultSet()) {
-            return read(row);
+            return row.next() ? read(row) : null;
         }
     }
 
-    private static Found.@Nullable Row read(ResultSet row) throws SQLException {
-        if (!row.next()) {
-            return null;
-        }
+    private static Found.Row read(ResultSet row) throws SQLException {
         row.getInt("response_code");
         boolean unfinished = row.wasNull();
         return new Found.Row(

@@ -78,7 +78,11 @@ final class ProbedDataSource implements DataSource {
             }
             probe.before(connection, sql);
             statements.add(sql);
-            Object result = method.equals("executeQuery") ? statement.executeQuery() : statement.executeUpdate();
+            Object result = switch (method) {
+                case "executeQuery" -> statement.executeQuery();
+                case "executeUpdate" -> statement.executeUpdate();
+                default -> statement.execute();
+            };
             probe.after(connection, sql);
             return result;
         });

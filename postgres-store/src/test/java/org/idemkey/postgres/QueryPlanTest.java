@@ -4,9 +4,12 @@ package org.idemkey.postgres;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
 import org.idemkey.Bytes;
 import org.idemkey.Claim;
 import org.idemkey.Fingerprint;
@@ -93,6 +96,16 @@ class QueryPlanTest {
                 store.release(leases.get(i));
                 store.complete(leases.get(i + PURGES), StoredResponse.of(200, List.of(), Bytes.EMPTY));
                 store.takeOver(leases.get(i + 2 * PURGES), REQUEST, TERMS);
+            }
+        }
+        TransactionSql transactions =
+                new TransactionSql(TableName.DEFAULT, AdvisoryLocks.STANDARD, Duration.ofMillis(500), null);
+        List<IdempotencyKey> keys = IntStream.rangeClosed(1, 16)
+                .mapToObj(i -> new IdempotencyKey(new Scope("live"), "key-" + i))
+                .toList();
+        try (Connection connection = database.pool().getConnection()) {
+            for (int i = 0; i < PURGES; i++) {
+                assertThat(transactions.glance(connection, keys)).allMatch(Optional::isPresent);
             }
         }
         // Statistics come with a delay: what the sessions did is told when they are idle, or gone.

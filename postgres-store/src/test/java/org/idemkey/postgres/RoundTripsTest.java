@@ -24,6 +24,9 @@ class RoundTripsTest {
     @RegisterExtension
     static final TestDatabase DATABASE = new TestDatabase();
 
+    /** What {@link #cost} sends before it counts. */
+    private static final int WARMING = 1;
+
     private static WireProxy proxy;
     private static HikariDataSource pool;
     private static PostgresTransactionStore store;
@@ -72,6 +75,21 @@ class RoundTripsTest {
             });
             // Also after the driver has begun to use prepared statements of the server's, from the fifth time on.
             assertThat(cost).isEqualTo(3);
+        }
+    }
+
+    // A driver's BEGIN is one more, and wakes whoever waits for the rest.
+    @Test
+    void theServerAnswersEachRoundTripOnce() throws Exception {
+        for (int i = 0; i < 8; i++) {
+            int before = proxy.answers();
+            int cost = cost(Calls.newKey(), context -> {
+                try (Connection connection = store.dataSource().getConnection()) {
+                    insert(connection);
+                }
+                return answer(201);
+            });
+            assertThat(proxy.answers() - before - WARMING).isEqualTo(cost);
         }
     }
 

@@ -34,6 +34,9 @@ final class WireProxy implements Closeable {
         STALL_AFTER
     }
 
+    /** PostgreSQL's ReadyForQuery, its last byte aside. */
+    private static final String READY = "Z\0\0\0\5";
+
     private final ServerSocket listener;
     private final URI server;
     private final Collection<Link> links = new ConcurrentLinkedQueue<>();
@@ -41,6 +44,7 @@ final class WireProxy implements Closeable {
     private volatile String marker;
     private volatile Fault fault;
     private int roundTrips;
+    private int answers;
 
     WireProxy(TestDatabase database) {
         try {
@@ -83,6 +87,17 @@ final class WireProxy implements Closeable {
 
     private synchronized void count() {
         roundTrips++;
+    }
+
+    /** How often the server said that it is ready for the next message: once for each that it has answered. */
+    synchronized int answers() {
+        return answers;
+    }
+
+    private synchronized void countAnswers(String message) {
+        for (int at = message.indexOf(READY); at >= 0; at = message.indexOf(READY, at + 1)) {
+            answers++;
+        }
     }
 
     private static void start(Runnable task) {
@@ -165,6 +180,7 @@ final class WireProxy implements Closeable {
                         }
                         serverSpoke = true;
                     }
+                    countAnswers(new String(buffer, 0, n, StandardCharsets.ISO_8859_1));
                     client.getOutputStream().write(buffer, 0, n);
                 }
             } catch (IOException e) {
