@@ -56,7 +56,6 @@ final class TransactionSql {
         begin = self + limit + ";SAVEPOINT " + Units.FIRST_SAVEPOINT + ";" + row;
         peek = self + ";" + row;
         glance = row;
-        // The condition that is always true has the planner count on one key, and look it up by the primary key.
         glances =
                 "SELECT a.n, k.* FROM unnest(CAST(? AS text[]), CAST(? AS text[])) WITH ORDINALITY AS a (scope, key, n)"
                         + " CROSS JOIN LATERAL (" + rows + " WHERE k.scope = a.scope AND k.key = a.key LIMIT 1) AS k"
