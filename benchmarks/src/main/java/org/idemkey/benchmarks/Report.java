@@ -30,9 +30,9 @@ final class Report {
             The twin `unprotected` makes one insert in auto-commit mode; `two-statement-transaction` makes two inserts in an
             explicit transaction. A first request under protection makes the same ones.
 
-            Before anything counts all traffic takes turns until the JVM has compiled what it shares. Where the time goes, what was
-            tried and what didn't help: [ADR 43](adr/0043-where-the-time-goes.md). Why expiry is as it is:
-            [ADR 42](adr/0042-expiry-by-btree.md).
+            Before anything counts all traffic takes turns until the JVM has compiled what it shares. Where the time goes:
+            [profile.md](benchmarks/profile.md); what follows from that, what was tried and what didn't help:
+            [ADR 43](adr/0043-where-the-time-goes.md). Why expiry is as it is: [ADR 42](adr/0042-expiry-by-btree.md).
 
             | scenario/twin | connections | ratio | lowest to highest | p99 ratio | requests/s | twin's |
             |---|---|---|---|---|---|---|
