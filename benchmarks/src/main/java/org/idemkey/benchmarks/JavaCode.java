@@ -60,23 +60,20 @@ record JavaCode(Map<Owner, Long> samples) {
 
     /** What is watched. */
     @FunctionalInterface
-    interface Task<T> {
-        T run() throws IOException, InterruptedException;
+    interface Task {
+        void run() throws IOException, InterruptedException;
     }
 
-    /** What came of a task, and what was seen meanwhile. */
-    record Watched<T>(T result, JavaCode code) {}
-
     /** Runs a task while Flight Recorder takes samples. */
-    static <T> Watched<T> watch(Task<T> task) throws IOException, InterruptedException {
+    static JavaCode watch(Task task) throws IOException, InterruptedException {
         Path file = Files.createTempFile("idemkey-profile", ".jfr");
         try (Recording recording = new Recording()) {
             recording.enable(EVENT).withPeriod(Duration.ofMillis(10)).withStackTrace();
             recording.start();
-            T result = task.run();
+            task.run();
             recording.stop();
             recording.dump(file);
-            return new Watched<>(result, of(RecordingFile.readAllEvents(file)));
+            return of(RecordingFile.readAllEvents(file));
         } finally {
             Files.delete(file);
         }

@@ -70,39 +70,45 @@ final class Profile {
         this.application = application;
     }
 
-    /** Profiles each kind of traffic. */
+    /** What is measured of one kind of traffic. */
+    @FunctionalInterface
+    private interface Look {
+        void at(Load load, Traffic traffic, String name) throws IOException, InterruptedException;
+    }
+
+    /** Profiles each kind of traffic. Flight Recorder comes last: where it begins, much has to be compiled anew. */
     void run(int[] connections, Duration warmUp, Duration length) throws IOException, InterruptedException {
         database.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+        each(connections, warmUp, (load, traffic, name) -> count(load, traffic, name, length));
+        each(connections, warmUp, (load, traffic, name) -> sample(load, traffic, name, length));
+    }
+
+    private void each(int[] connections, Duration warmUp, Look look) throws IOException, InterruptedException {
         for (int clients : connections) {
             try (Load load = new Load(application.port(), clients)) {
                 for (String path : PATHS) {
                     Traffic traffic = application.traffic(path);
                     load.run(traffic, warmUp);
-                    profile(load, traffic, clients, length);
+                    Compiler.catchUp(warmUp);
+                    look.at(load, traffic, path.substring(1) + " | " + clients);
                 }
             }
         }
     }
 
-    private void profile(Load load, Traffic traffic, int connections, Duration length)
+    private void count(Load load, Traffic traffic, String name, Duration length)
             throws IOException, InterruptedException {
         database.text(RESET);
-        ProcessorTime[] clocks = new ProcessorTime[2];
-        JavaCode.Watched<Load.Round> watched = JavaCode.watch(() -> {
-            clocks[0] = ProcessorTime.now();
-            Load.Round round = load.run(traffic, length);
-            clocks[1] = ProcessorTime.now();
-            return round;
-        });
-        Load.Round round = watched.result();
-        String name = traffic.path().substring(1) + " | " + connections;
+        ProcessorTime before = ProcessorTime.now();
+        Load.Round round = load.run(traffic, length);
+        ProcessorTime after = ProcessorTime.now();
         processors.append(format("| %s | %,.0f ", name, round.perSecond()));
         for (User user : List.of(User.SERVING_THREADS, User.DATABASE, User.CLIENTS, User.VIRTUAL_MACHINE)) {
-            processors.append(format(
-                    "| %.0f ", Math.max(0, clocks[1].since(clocks[0], user)) / 1e3 / round.requests()));
+            // Less than nothing where a thread has ended meanwhile.
+            processors.append(format("| %.0f ", Math.max(0, after.since(before, user)) / 1e3 / round.requests()));
         }
-        processors.append(format(
-                "| %.1f |%n", (double) (clocks[1].contextSwitches() - clocks[0].contextSwitches()) / round.requests()));
+        processors.append(
+                format("| %.1f |%n", (double) (after.contextSwitches() - before.contextSwitches()) / round.requests()));
         database.text(STATEMENTS).lines().forEach(line -> {
             String[] fields = line.split("\\|", 4);
             statements.append(format(
@@ -113,10 +119,15 @@ final class Profile {
                     Double.parseDouble(fields[2]),
                     fields[3].strip()));
         });
+    }
+
+    private void sample(Load load, Traffic traffic, String name, Duration length)
+            throws IOException, InterruptedException {
+        JavaCode seen = JavaCode.watch(() -> load.run(traffic, length));
         code.append("| ").append(name);
         for (Owner owner :
                 List.of(Owner.IDEMKEY, Owner.LIBRARIES, Owner.DRIVER_AND_POOL, Owner.CONTAINER, Owner.HANDLER)) {
-            code.append(format(" | %.0f %%", 100 * watched.code().share(owner)));
+            code.append(format(" | %.0f %%", 100 * seen.share(owner)));
         }
         code.append(" |\n");
     }
