@@ -58,8 +58,7 @@ final class TransactionSql {
         glance = row;
         glances =
                 "SELECT a.n, k.* FROM unnest(CAST(? AS text[]), CAST(? AS text[])) WITH ORDINALITY AS a (scope, key, n)"
-                        + " CROSS JOIN LATERAL (" + rows + " WHERE k.scope = a.scope AND k.key = a.key LIMIT 1) AS k"
-                        + " WHERE a.n * 0 = 0";
+                        + " CROSS JOIN LATERAL (" + rows + " WHERE k.scope = a.scope AND k.key = a.key LIMIT 1) AS k";
         find = self + ", EXISTS (SELECT FROM pg_stat_activity WHERE pid = ?"
                 + " AND (extract(epoch FROM xact_start) = ? OR state IS NULL OR state = 'disabled'));" + row;
         delete = "DELETE FROM " + table.sql()
