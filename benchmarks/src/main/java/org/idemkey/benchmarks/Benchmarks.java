@@ -2,6 +2,7 @@
 package org.idemkey.benchmarks;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -87,8 +88,9 @@ public final class Benchmarks {
             Profile profile = new Profile(database, application);
             profile.run(CONNECTIONS, PROFILED, PROFILED);
             application.audit();
-            profile.write(Path.of("docs", "benchmarks"), PROFILED);
-            System.out.print(profile.text(PROFILED));
+            String page = profile.text(PROFILED);
+            Files.writeString(Path.of("docs", "benchmarks", "profile.md"), page);
+            System.out.print(page);
         }
     }
 

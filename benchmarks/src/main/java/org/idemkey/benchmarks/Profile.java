@@ -2,8 +2,6 @@
 package org.idemkey.benchmarks;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -143,12 +141,6 @@ final class Profile {
                 processors,
                 statements,
                 code);
-    }
-
-    /** Writes the page into a directory. */
-    void write(Path directory, Duration length) throws IOException {
-        Files.createDirectories(directory);
-        Files.writeString(directory.resolve("profile.md"), text(length));
     }
 
     private static String format(String pattern, Object... values) {

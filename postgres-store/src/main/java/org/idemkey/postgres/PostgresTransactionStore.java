@@ -3,7 +3,6 @@ package org.idemkey.postgres;
 
 import static java.util.Objects.requireNonNull;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
@@ -117,7 +116,7 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     private Claim claim(IdempotencyKey key, Fingerprint fingerprint, Terms terms, @Nullable Lease stale) {
         if (recorded.mayContain(key)) {
             // Very likely a replay, which needs neither locks nor a transaction that has to be undone.
-            Claim seen = glance(key, fingerprint, stale);
+            Claim seen = look(() -> glances.ask(key).map(Found::of).orElse(null), key, fingerprint, stale);
             if (seen != null) {
                 return seen;
             }
@@ -132,7 +131,8 @@ public final class PostgresTransactionStore implements IdempotencyStore {
     private Claim begin(IdempotencyKey key, Fingerprint fingerprint, Terms terms, @Nullable Lease stale) {
         if (!permits.tryAcquire() && !hasPermitWithin(shortWait)) {
             // An answer that is there already needn't wait for somebody else's handler.
-            Claim seen = look(sql::peek, key, fingerprint, stale);
+            Claim seen = look(
+                    () -> jdbc.call(connection -> sql.peek(connection, key, fingerprint)), key, fingerprint, stale);
             if (seen != null) {
                 return seen;
             }
@@ -181,26 +181,17 @@ public final class PostgresTransactionStore implements IdempotencyStore {
         }
     }
 
-    /** Looks a recorded key up, together with others where many are looked up. */
-    private @Nullable Claim glance(IdempotencyKey key, Fingerprint fingerprint, @Nullable Lease stale) {
-        try {
-            Found.Row row = glances.ask(key).orElse(null);
-            return row == null ? null : Found.of(row).refusal(table, key, fingerprint, stale);
-        } catch (SQLException e) {
-            throw Jdbc.failure("key " + key + " could not be looked up", e);
-        }
-    }
-
-    /** A look that begins nothing. */
+    /** A look that begins nothing; null if it tells nothing. */
     @FunctionalInterface
     private interface Look {
-        Found at(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException;
+        @Nullable
+        Found find() throws SQLException;
     }
 
     private @Nullable Claim look(Look look, IdempotencyKey key, Fingerprint fingerprint, @Nullable Lease stale) {
         try {
-            return jdbc.call(connection -> look.at(connection, key, fingerprint))
-                    .refusal(table, key, fingerprint, stale);
+            Found found = look.find();
+            return found == null ? null : found.refusal(table, key, fingerprint, stale);
         } catch (SQLException e) {
             throw Jdbc.failure("key " + key + " could not be looked up", e);
         }

@@ -28,6 +28,7 @@ final class TransactionSql {
 
     private final AdvisoryLocks locks;
     private final String begin;
+    private final String beginReadOnly;
     private final String peek;
     private final String glance;
     private final String glances;
@@ -53,7 +54,9 @@ final class TransactionSql {
         String row = rows + " WHERE scope = ? AND key = ?";
         // The look-up has to be a statement of its own, after the locks': in one statement its snapshot would be older
         // than the locks, and a row that was committed in between would be missed.
-        begin = self + limit + ";SAVEPOINT " + Units.FIRST_SAVEPOINT + ";" + row;
+        String claim = self + limit + ";SAVEPOINT " + Units.FIRST_SAVEPOINT + ";" + row;
+        begin = "BEGIN;" + claim;
+        beginReadOnly = "BEGIN READ ONLY;" + claim;
         peek = self + ";" + row;
         glance = row;
         glances =
@@ -74,22 +77,12 @@ final class TransactionSql {
      * auto-commit mode: a driver that begins the transaction by itself sends that as a message of its own.
      */
     Found begin(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
-        String sql = (connection.isReadOnly() ? "BEGIN READ ONLY;" : "BEGIN;") + begin;
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            bindLook(statement, 1, key, fingerprint);
-            statement.execute();
-            skip(statement, 1);
-            return found(statement, 1);
-        }
+        return look(connection, connection.isReadOnly() ? beginReadOnly : begin, 1, key, fingerprint);
     }
 
     /** Looks the key up in a transaction of its own, which ends at once. */
     Found peek(Connection connection, IdempotencyKey key, Fingerprint fingerprint) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(peek)) {
-            bindLook(statement, 1, key, fingerprint);
-            statement.execute();
-            return found(statement, 0);
-        }
+        return look(connection, peek, 0, key, fingerprint);
     }
 
     /**
@@ -120,23 +113,24 @@ final class TransactionSql {
         return connection.createArrayOf("text", keys.stream().map(part).toArray());
     }
 
-    private int bindLook(PreparedStatement statement, int index, IdempotencyKey key, Fingerprint fingerprint)
+    /** Reads the locks' answer and the row, each of them behind so many other results. */
+    private Found look(Connection connection, String sql, int between, IdempotencyKey key, Fingerprint fingerprint)
             throws SQLException {
-        return bindKey(statement, bindLocks(statement, index, key, fingerprint), key);
-    }
-
-    /** Reads the locks' answer, and the row behind {@code between} other results. */
-    private static Found found(PreparedStatement statement, int between) throws SQLException {
-        Found.Locks taken;
-        Found.Backend backend;
-        boolean readOnly;
-        try (ResultSet first = firstRow(statement)) {
-            taken = LOCKS[first.getInt(1)];
-            backend = new Found.Backend(first.getInt(2), first.getBigDecimal(3));
-            readOnly = first.getBoolean(4);
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            bindKey(statement, bindLocks(statement, key, fingerprint), key);
+            statement.execute();
+            skip(statement, between);
+            Found.Locks taken;
+            Found.Backend backend;
+            boolean readOnly;
+            try (ResultSet first = firstRow(statement)) {
+                taken = LOCKS[first.getInt(1)];
+                backend = new Found.Backend(first.getInt(2), first.getBigDecimal(3));
+                readOnly = first.getBoolean(4);
+            }
+            skip(statement, between);
+            return new Found(taken, row(statement), backend, readOnly);
         }
-        skip(statement, between);
-        return new Found(taken, row(statement), backend, readOnly);
     }
 
     /** What a look-up on another connection can tell about a commit whose answer is missing. */
@@ -148,7 +142,7 @@ final class TransactionSql {
      */
     Trace find(Connection connection, TransactionLease lease) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(find)) {
-            int next = bindLocks(statement, 1, lease.key(), lease.fingerprint());
+            int next = bindLocks(statement, lease.key(), lease.fingerprint());
             statement.setInt(next, lease.backend().pid());
             statement.setBigDecimal(next + 1, lease.backend().began());
             bindKey(statement, next + 2, lease.key());
@@ -195,27 +189,21 @@ final class TransactionSql {
                 next = bindKey(statement, next, lease.key());
                 statement.setObject(next++, replaced);
             }
-            bindRow(statement, next, lease, response);
+            next = bindKey(statement, next, lease.key());
+            statement.setString(next++, lease.fingerprint().hex());
+            statement.setObject(next++, lease.token());
+            statement.setInt(next++, lease.attempt());
+            next = Rows.bindResponse(statement, next, response);
+            statement.setLong(next, lease.retention().toMillis());
             statement.execute();
         }
     }
 
-    private static int bindRow(PreparedStatement statement, int index, TransactionLease lease, StoredResponse response)
+    private int bindLocks(PreparedStatement statement, IdempotencyKey key, Fingerprint fingerprint)
             throws SQLException {
-        int next = bindKey(statement, index, lease.key());
-        statement.setString(next++, lease.fingerprint().hex());
-        statement.setObject(next++, lease.token());
-        statement.setInt(next++, lease.attempt());
-        next = Rows.bindResponse(statement, next, response);
-        statement.setLong(next++, lease.retention().toMillis());
-        return next;
-    }
-
-    private int bindLocks(PreparedStatement statement, int index, IdempotencyKey key, Fingerprint fingerprint)
-            throws SQLException {
-        statement.setLong(index, locks.ofRequest(key, fingerprint));
-        statement.setLong(index + 1, locks.ofKey(key));
-        return index + 2;
+        statement.setLong(1, locks.ofRequest(key, fingerprint));
+        statement.setLong(2, locks.ofKey(key));
+        return 3;
     }
 
     private static int bindKey(PreparedStatement statement, int index, IdempotencyKey key) throws SQLException {
